@@ -1,0 +1,53 @@
+"""Least-squares kernel learning from a laptop to a cluster."""
+
+from mercer.bases import FullKernel, Landmarks, RandomFeatures
+from mercer.estimators import KernelClassifier, KernelRegressor
+from mercer.kernels import (
+    ArcCosine,
+    Gaussian,
+    LaplacianL1,
+    LaplacianL2,
+    Linear,
+    Matern,
+    PeriodicSpline,
+    Polynomial,
+    Precomputed,
+    Product,
+    Sobolev,
+    Sum,
+)
+from mercer.moments import Moments
+from mercer.selection import GCV, KFold, LeaveOneOut
+from mercer.solvers import Ridge
+from mercer.sources import open_rows
+from mercer.validation import MemoryLimitError, MercerWarning
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GCV",
+    "ArcCosine",
+    "FullKernel",
+    "Gaussian",
+    "KFold",
+    "KernelClassifier",
+    "KernelRegressor",
+    "Landmarks",
+    "LaplacianL1",
+    "LaplacianL2",
+    "LeaveOneOut",
+    "Linear",
+    "Matern",
+    "MemoryLimitError",
+    "MercerWarning",
+    "Moments",
+    "PeriodicSpline",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "RandomFeatures",
+    "Ridge",
+    "Sobolev",
+    "Sum",
+    "open_rows",
+]

@@ -1,0 +1,32 @@
+"""Bases: the functions that a solution is made of."""
+
+from mercer.bases.base import BasisTransformer, as_generator
+from mercer.bases.full import FullKernel
+from mercer.bases.landmarks import Landmarks
+from mercer.bases.random_features import RandomFeatures
+from mercer.bases.whitening import Whitener
+from mercer.validation import from_alias
+
+#: Names that ``basis=`` accepts, beside "auto".
+BASES: dict[str, type[BasisTransformer]] = {
+    "full": FullKernel,
+    "landmarks": Landmarks,
+    "random_features": RandomFeatures,
+}
+
+
+def as_basis(basis: str | BasisTransformer) -> BasisTransformer:
+    """Turn a name into a basis object; pass objects through."""
+    return from_alias(basis, BASES, BasisTransformer, "basis")
+
+
+__all__ = [
+    "BASES",
+    "BasisTransformer",
+    "FullKernel",
+    "Landmarks",
+    "RandomFeatures",
+    "Whitener",
+    "as_basis",
+    "as_generator",
+]

@@ -1,0 +1,103 @@
+"""What the bases share: scikit-learn's transformer interface over ``evaluate`` and ``gram``."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer.bases.whitening import Whitener
+from mercer.contracts import Array, Precision, RowSource, Rows
+from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.sources import ArraySource
+from mercer.validation import check_finite
+
+#: Rows whose features are evaluated at a time by ``transform``.
+BLOCK = 2048
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Turn what scikit-learn calls a random state into a generator, without changing a global."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    check_random_state(random_state)  # refuses what is not a seed, in scikit-learn's words
+    return np.random.default_rng(int(random_state))
+
+
+class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Functions h_1..h_M; as a transformer, coordinates whose inner product is the kernel.
+
+    Inside an estimator the kernel is the estimator's; alone it is ``kernel``.
+    """
+
+    #: Whether the solution is found in the dual form, on all rows.
+    dual = False
+    kernel: str | Kernel | None
+    random_state: Any
+    kernel_: Kernel
+    precision_: Precision
+
+    def fit_source(
+        self, source: RowSource, kernel: Kernel, rng: np.random.Generator, precision: Precision
+    ) -> Self:
+        """Choose the functions from the rows of a source."""
+        raise TypeError(f"{type(self).__name__} does not define fit_source()")
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        raise TypeError(f"{type(self).__name__} does not define size")
+
+    def evaluate(self, X: Rows, out: Array | None = None) -> Array:
+        """Return h(x) for every row of X: shape (rows, M)."""
+        raise TypeError(f"{type(self).__name__} does not define evaluate()")
+
+    def gram(self) -> Array | None:
+        """Return Gamma in float64, or None where it is the identity."""
+        raise TypeError(f"{type(self).__name__} does not define gram()")
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the functions from the rows of X."""
+        kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        check_finite(X, names=getattr(self, "feature_names_in_", None))
+        rng = as_generator(self.random_state)
+        self.fit_source(ArraySource(X), kernel, rng, "float64")
+        self.whitener_ = Whitener.of(self.gram(), self.size, "float64")
+        self._n_features_out = self.whitener_.rank
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return coordinates z(x) with z(x)'z(x') equal, or close, to K(x, x')."""
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            reset=False,
+        )
+        check_finite(X, names=getattr(self, "feature_names_in_", None))
+        out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
+        for start in range(0, X.shape[0], BLOCK):
+            block = self.evaluate(X[start : start + BLOCK])
+            out[start : start + BLOCK] = self.whitener_.rows(block)
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
+        tags.input_tags.sparse = kernel.accepts_sparse
+        tags.input_tags.pairwise = isinstance(kernel, Precomputed)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,60 @@
+"""The exact kernel: a function at every row."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.bases.landmarks import Landmarks
+from mercer.contracts import Precision, RowSource
+from mercer.kernels import Kernel
+from mercer.validation import check_finite
+
+
+class FullKernel(Landmarks):
+    """The exact kernel ``h_i(x) = K(x_i, x)`` at all n rows, solved in the dual form.
+
+    .. math:: (K + \\lambda W \\operatorname{diag}(1/w))\\, a = y
+
+    Memory grows as n^2 and time as n^3: for up to some ten thousand rows.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or None
+        The kernel when the basis is used alone (None: Gaussian). In an estimator leave it None.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 1, 5)[:, None]
+    >>> from mercer.kernels import Sobolev
+    >>> Z = FullKernel(kernel=Sobolev()).fit_transform(X)
+    >>> bool(np.allclose(Z @ Z.T, Sobolev()(X)))
+    True
+    """
+
+    dual = True
+
+    def __init__(self, kernel: str | Kernel | None = None) -> None:
+        self.kernel = kernel
+
+    n_components = None
+    sampling = "uniform"
+    random_state = None
+
+    def wanted_size(self, n_rows: int) -> int:
+        """All rows."""
+        return n_rows
+
+    def fit_source(
+        self, source: RowSource, kernel: Kernel, rng: np.random.Generator, precision: Precision
+    ) -> Self:
+        """Take all rows."""
+        self.indices_ = np.arange(source.n_rows)
+        points = source.take(self.indices_)
+        check_finite(points, names=source.feature_names)
+        return self._place(points, kernel.fitted(points), precision)
+
+    def resized(self, size: int) -> Any:
+        """Refuse: the full kernel has one function a row."""
+        raise TypeError("FullKernel has as many functions as rows")

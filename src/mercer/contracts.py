@@ -1,0 +1,141 @@
+"""The contracts between the parts: one page to read before any other.
+
+::
+
+    rows -> basis -> moments -> solver -> combination -> model
+
+A *source* yields blocks of rows; a *basis* turns a block into values of M functions; *moments* are
+sums of those values over rows; a *solver* finds coefficients from moments; the *model* is basis and
+coefficients. Each part knows the one before it and none of those after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Rows: TypeAlias = Any  # a dense (n, d) array or scipy's CSR rows
+Precision: TypeAlias = Literal["float32", "float64"]
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Consecutive rows of a source: ``X`` (rows, d), and ``y`` and ``weight`` where it has them."""
+
+    start: int
+    X: Rows
+    y: Array | None = None
+    weight: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the block holds."""
+        return int(self.X.shape[0])
+
+
+@runtime_checkable
+class RowSource(Protocol):
+    """Where rows come from. It can be read any number of times, in blocks, and pickled."""
+
+    n_rows: int
+    n_features: int
+    feature_names: list[str] | None
+    has_target: bool
+
+    def blocks(self, rows: int) -> Iterator[RowBlock]:
+        """Yield all rows in order, at most ``rows`` at a time."""
+
+    def take(self, indices: Array) -> Rows:
+        """Return the rows at ``indices``, in the order of ``indices``."""
+
+    def targets(self, rows: int) -> Iterator[Array]:
+        """Yield y alone, in blocks, without reading the columns of X where that can be avoided."""
+
+    def split(self, parts: int) -> list[RowSource]:
+        """Return ``parts`` sources of consecutive rows that together are this one."""
+
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes this source keeps in memory while it is read, beyond the blocks it yields."""
+
+
+class BlockKernel(Protocol):
+    """A kernel with its second argument fixed: ``evaluate(X, out)`` is K(X, Z)."""
+
+    def __call__(self, X: Rows, out: Array | None = None) -> Array:
+        """Return K(X, Z) of shape (rows of X, rows of Z)."""
+
+
+@runtime_checkable
+class Basis(Protocol):
+    """M functions h_1..h_M and their Gram matrix Gamma, after fitting to rows."""
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+
+    def evaluate(self, X: Rows, out: Array | None = None) -> Array:
+        """Return h(x) for every row of X: shape (rows, M)."""
+
+    def gram(self) -> Array | None:
+        """Return Gamma_ij = <h_i, h_j>_H in float64, or None where it is the identity."""
+
+
+class Status(Enum):
+    """How a solve ended, in words that a person understands."""
+
+    SOLVED = "solved directly"
+    RANK_REDUCED = "solved on the numerically independent part of the basis"
+    CONVERGED = "converged to the tolerance"
+    STOPPED_EARLY = "stopped early by its rule"
+    ITERATION_LIMIT = "reached the iteration limit before the tolerance"
+    BREAKDOWN = "stopped by a numerical break-down; the best iterate is returned"
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the solution is what was asked for."""
+        return self not in (Status.ITERATION_LIMIT, Status.BREAKDOWN)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver found and how.
+
+    Attributes
+    ----------
+    value : array of shape (r, k)
+        The solution v of ``(A + alpha I) v = b``, a column an output.
+    status : Status
+        How the solve ended.
+    reason : str
+        One sentence with the particulars.
+    steps : int
+        Iterations made; 0 for a direct solve.
+    residuals : array
+        Relative residual ``||(A + alpha) v - b|| / ||b||`` after each step (one value if direct).
+    seconds : float
+        Wall time of the solve.
+    """
+
+    value: Array
+    status: Status
+    reason: str = ""
+    steps: int = 0
+    residuals: Array = field(default_factory=lambda: np.zeros(0))
+    seconds: float = 0.0
+
+
+class Solver(Protocol):
+    """Solves ``(A + alpha I) v = b`` for symmetric positive semi-definite A."""
+
+    def prepare(self, A: Array, b: Array) -> Any:
+        """Do the work that all values of alpha share."""
+
+    def solve(self, state: Any, alpha: float) -> Solution:
+        """Return the solution for one alpha."""

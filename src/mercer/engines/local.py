@@ -1,0 +1,108 @@
+"""Run a stream of tasks on a few threads of this process, each with an accumulator of its own.
+
+Block i always goes to lane ``i % lanes``, and lanes are merged in order, so the result of a sum
+depends on the number of lanes alone and never on which thread was faster.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+import joblib
+import scipy.linalg  # noqa: F401  (loads the BLAS that _controller must find)
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Accumulator = TypeVar("Accumulator")
+
+
+def available_cores() -> int:
+    """Cores this process may use (respects affinity, cgroups and ``LOKY_MAX_CPU_COUNT``)."""
+    return max(1, int(joblib.cpu_count()))
+
+
+@contextmanager
+def blas_threads(number: int) -> Iterator[None]:
+    """Limit BLAS to ``number`` threads a call while the context lasts."""
+    with _controller().limit(limits=max(1, number), user_api="blas"):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    # Finding the libraries takes milliseconds: once is enough, after SciPy's own BLAS is loaded.
+    return ThreadpoolController()
+
+
+class Lanes(Generic[Accumulator]):
+    """A few threads, each owning one accumulator that its tasks fill one after another.
+
+    Parameters
+    ----------
+    make : callable
+        Builds the accumulator of a lane.
+    count : int or None
+        Number of lanes; None means one a core.
+
+    Examples
+    --------
+    >>> lanes = Lanes(list, count=2)
+    >>> lanes.run(range(5), lambda items, i: items.append(i * i))
+    [[0, 4, 16], [1, 9]]
+    """
+
+    def __init__(self, make: Callable[[], Accumulator], count: int | None = None) -> None:
+        self.count = count or available_cores()
+        self.make = make
+
+    def run(
+        self,
+        items: Iterable[Item],
+        task: Callable[[Accumulator, Item], object],
+        done: Callable[[Item], object] | None = None,
+    ) -> list[Accumulator]:
+        """Call ``task(accumulator, item)`` for every item; return the accumulators in lane order.
+
+        At most two items a lane are waiting, so a stream that is read faster than it is computed
+        does not pile up. The first error stops everything and is raised here. ``done(item)`` is
+        called in this thread, in order.
+        """
+        accumulators = [self.make() for _ in range(self.count)]
+        if self.count == 1:
+            for item in items:
+                task(accumulators[0], item)
+                if done is not None:
+                    done(item)
+            return accumulators
+        waiting: deque[tuple[Item, Future[object]]] = deque()
+
+        def finish() -> None:
+            item, future = waiting.popleft()
+            future.result()
+            if done is not None:
+                done(item)
+
+        with ExitStack() as stack:
+            stack.enter_context(blas_threads(available_cores() // self.count))
+            workers = [
+                stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix=f"mercer-lane-{lane}"))
+                for lane in range(self.count)
+            ]
+            try:
+                for index, item in enumerate(items):
+                    lane = index % self.count
+                    waiting.append((item, workers[lane].submit(task, accumulators[lane], item)))
+                    if len(waiting) >= 2 * self.count:
+                        finish()
+                while waiting:
+                    finish()
+            finally:
+                for _, future in waiting:
+                    future.cancel()
+        return accumulators

@@ -1,0 +1,8 @@
+"""Estimators with scikit-learn's interface."""
+
+from mercer.estimators.base import KernelEstimator
+from mercer.estimators.classifier import KernelClassifier
+from mercer.estimators.regressor import KernelRegressor
+from mercer.estimators.summary import Summary
+
+__all__ = ["KernelClassifier", "KernelEstimator", "KernelRegressor", "Summary"]

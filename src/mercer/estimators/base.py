@@ -1,0 +1,461 @@
+"""What the regressor and the classifier share: parameters, fitting, predicting, summing up."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import eigvalsh
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from mercer.bases import BasisTransformer, Landmarks, Whitener, as_basis, as_generator
+from mercer.contracts import Array, RowSource
+from mercer.engines import Lanes
+from mercer.estimators.progress import progress_bar
+from mercer.estimators.summary import Summary, summarize
+from mercer.estimators.targets import RegressionTargets
+from mercer.fit import Fit, Targets, accumulate, fit, pilot_subspace, refit
+from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.moments import Moments
+from mercer.selection import Criterion, as_criterion, make_plan
+from mercer.solvers import Ridge, as_solver
+from mercer.sources import ArraySource, as_source, open_rows
+from mercer.validation import (
+    MercerWarning,
+    check_alphas,
+    check_finite,
+    check_number,
+    check_same_length,
+    check_total_weight,
+    check_weight,
+)
+
+
+class KernelEstimator(BaseEstimator):  # type: ignore[misc]
+    """Least squares in a reproducing-kernel Hilbert space; see the regressor and the classifier."""
+
+    _targets: Targets
+    fit_: Fit
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        basis: str | BasisTransformer = "auto",
+        alpha: float | str = "auto",
+        *,
+        alphas: Any = None,
+        selection: str | Criterion = "gcv",
+        solver: str | Ridge = "auto",
+        fit_intercept: bool = True,
+        dtype: str = "auto",
+        memory_limit: int | float | str = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.basis = basis
+        self.alpha = alpha
+        self.alphas = alphas
+        self.selection = selection
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.dtype = dtype
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- what subclasses say -------------------------------------------------------------------
+
+    def _make_targets(self, source: RowSource) -> Targets:
+        raise TypeError(f"{type(self).__name__} does not define _make_targets()")
+
+    def _check_targets(self, y: Any) -> Array:
+        raise TypeError(f"{type(self).__name__} does not define _check_targets()")
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to rows.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse rows, path or row source
+            Rows of numbers. A path (.npy, .npz, .csv, .parquet or a folder of Parquet files) or a
+            source from :func:`mercer.open_rows` is read in blocks and never held whole.
+        y : array of shape (n,) or (n, k), or the name of the target column of a file
+            Targets.
+        sample_weight : array of shape (n,), or the name of a column of a file
+            Weights, at least 0; weight 2 is the row twice.
+
+        Returns
+        -------
+        self
+        """
+        settings = self._settings()
+        source = self._source(X, y, sample_weight, reset=True)
+        self._targets = self._make_targets(source)
+        return self._fit_source(source, settings, fixed_basis=False)
+
+    def _can_add(self) -> bool:
+        """Whether the functions can stay while rows come and go."""
+        basis = as_basis(self.basis) if self.basis != "auto" else None
+        if (basis is not None and basis.dual) or isinstance(as_kernel(self.kernel), Precomputed):
+            raise AttributeError(
+                "partial_fit and forget need functions that stay as rows come and go; the full "
+                "kernel has one a row: use basis='landmarks' or basis='random_features'"
+            )
+        return True
+
+    @available_if(_can_add)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to the model: moments add, so this equals one fit on all rows together.
+
+        The first call chooses the basis from its rows (give a large first batch, or landmarks); it
+        then stays. A model that was fitted by :meth:`fit` goes on likewise.
+        """
+        settings = self._settings()
+        first = not hasattr(self, "fit_")
+        source = self._source(X, y, sample_weight, reset=first)
+        if first:
+            self._targets = self._make_targets(source)
+            return self._fit_source(source, settings, fixed_basis=True)
+        return self._combine(source, settings, sign=1)
+
+    @available_if(_can_add)
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take rows out of the model: moments subtract, as if it had never seen them.
+
+        The rows must be ones that were fitted, with the same targets and weights. The basis stays;
+        landmarks that were chosen among these rows remain landmarks.
+        """
+        check_is_fitted(self)
+        settings = self._settings()
+        return self._combine(self._source(X, y, sample_weight, reset=False), settings, sign=-1)
+
+    def _settings(self) -> dict[str, Any]:
+        """Check every parameter that needs no data, before any work."""
+        alpha: float | None = None
+        if not (isinstance(self.alpha, str) and self.alpha == "auto"):
+            if isinstance(self.alpha, str):
+                raise ValueError(
+                    f"alpha must be a number of at least 0, or 'auto', got {self.alpha!r}"
+                )
+            hint = "; alpha is lambda against the mean loss: scikit-learn's KernelRidge alpha / n"
+            alpha = check_number(self.alpha, "alpha", minimum=0.0, hint=hint)
+        kernel = as_kernel(self.kernel)
+        if isinstance(self.basis, BasisTransformer) and self.basis.kernel is not None:
+            raise ValueError(
+                f"the basis has a kernel of its own, {self.basis.kernel!r}: inside an estimator "
+                f"give it as {type(self).__name__}(kernel=...) and leave the basis's at None"
+            )
+        return {
+            "kernel": kernel,
+            "solver": as_solver(self.solver),
+            "criterion": as_criterion(self.selection),
+            "alpha": alpha,
+            "alphas": None if self.alphas is None else check_alphas(self.alphas),
+        }
+
+    def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> RowSource:
+        """Return rows as a source, checked as far as is possible without reading files."""
+        if isinstance(X, (str, Path, RowSource)):
+            source = X if isinstance(X, RowSource) else as_source(X, y, sample_weight)
+            if X is source and (y is not None or sample_weight is not None):
+                as_source(X, y, sample_weight)  # says why not
+            if not source.has_target:
+                raise ValueError(
+                    "a fit needs targets: fit(path, 'name of the target column'), or "
+                    "mercer.open_rows(path, target=...)"
+                )
+            self._check_features(source, reset=reset)
+            return source
+        X = self._validated_rows(X, reset=reset)
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                f"is None"
+            )
+        y = self._check_targets(y)
+        check_same_length(X.shape[0], y, "y")
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            check_weight(weight)
+            check_total_weight(weight.sum())
+            present = weight > 0
+            if not present.all():  # a row of weight 0 is a row that is not there
+                X, y, weight = X[present], y[present], weight[present]
+                if isinstance(as_kernel(self.kernel), Precomputed):
+                    X = X[:, present]
+        names = getattr(self, "feature_names_in_", None)
+        return ArraySource(X, y, weight, None if names is None else [str(n) for n in names])
+
+    def _validated_rows(self, X: Any, *, reset: bool) -> Any:
+        kernel = as_kernel(self.kernel)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr" if kernel.accepts_sparse else False,
+            dtype="numeric",
+            ensure_all_finite=False,
+            reset=reset,
+        )
+        if X.dtype.kind not in "fiub":
+            raise ValueError(f"X must hold real numbers, got {X.dtype}")
+        if isinstance(kernel, Precomputed) and reset and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"a precomputed kernel is fitted on the square matrix K(train, train), "
+                f"got shape {X.shape}"
+            )
+        return X
+
+    def _check_features(self, source: RowSource, *, reset: bool) -> None:
+        names = source.feature_names
+        if reset:
+            self.n_features_in_ = source.n_features
+            if names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return
+        if source.n_features != self.n_features_in_:
+            raise ValueError(
+                f"X has {source.n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and names is not None and list(known) != list(names):
+            wrong = [name for name in names if name not in set(known)]
+            raise ValueError(
+                f"the columns must be those of the fit, in its order: {list(map(str, known))}; got "
+                f"{list(names)}" + (f" (unknown: {wrong})" if wrong else "")
+            )
+
+    def _fit_source(self, source: RowSource, settings: dict[str, Any], fixed_basis: bool) -> Self:
+        criterion: Criterion = settings["criterion"]
+        plan = make_plan(
+            source,
+            settings["kernel"],
+            self.basis,
+            dtype=self.dtype,
+            memory_limit=self.memory_limit,
+            outputs=self._targets.outputs,
+            folds=criterion.folds if settings["alpha"] is None else 1,
+            fixed_basis=fixed_basis,
+        )
+        seed = getattr(plan.basis, "random_state", None)
+        rng = as_generator(self.random_state if seed is None else seed)
+        with progress_bar(self.verbose) as progress:
+            found = fit(
+                source,
+                self._targets,
+                plan=plan,
+                intercept=bool(self.fit_intercept),
+                rng=rng,
+                progress=progress,
+                **settings,
+            )
+        return self._finish(found, settings)
+
+    def _combine(self, source: RowSource, settings: dict[str, Any], sign: int) -> Self:
+        """Add or subtract the moments of a source and solve again."""
+        previous = self.fit_ if self.fit_.folds is not None else self._as_moments(settings)
+        assert previous.folds is not None
+        if sign < 0 and len(previous.folds) > 1:
+            raise ValueError(
+                "forget cannot tell which fold a row was dealt to: use selection='gcv' or a "
+                "number for alpha"
+            )
+        rng = as_generator(self.random_state)
+        with progress_bar(self.verbose) as progress:
+            batch = accumulate(
+                source,
+                self._targets,
+                previous.basis,
+                previous.plan,
+                previous.subspace,
+                rng,
+                progress,
+            )
+        folds = [
+            old + new if sign > 0 else old - new
+            for old, new in zip(previous.folds, batch, strict=True)
+        ]
+        if sum(fold.rows for fold in folds) <= 0:
+            raise ValueError(
+                f"forget would leave no rows: the model holds "
+                f"{sum(fold.rows for fold in previous.folds)}, {source.n_rows} were given"
+            )
+        settings = {k: v for k, v in settings.items() if k != "kernel"}
+        found = refit(
+            previous,
+            folds,
+            units=self._targets.scale**2,
+            intercept=bool(self.fit_intercept),
+            rng=rng,
+            **settings,
+        )
+        return self._finish(found, settings)
+
+    def _as_moments(self, settings: dict[str, Any]) -> Fit:
+        """Return the fit of an automatic full kernel as one by moments: a function at every row."""
+        exact = self.fit_
+        assert exact.dual_rows is not None
+        Y, weight = exact.dual_rows
+        source = ArraySource(exact.basis.landmarks_, Y, weight)
+        plan = make_plan(
+            source,
+            exact.basis.kernel_,
+            Landmarks(sampling=exact.basis.landmarks_),
+            dtype=self.dtype,
+            memory_limit=self.memory_limit,
+            outputs=Y.shape[1],
+            folds=settings["criterion"].folds if settings["alpha"] is None else 1,
+        )
+        rng = as_generator(self.random_state)
+        basis = plan.basis.fit_source(source, exact.basis.kernel_, rng, plan.precision)
+        encoded = RegressionTargets(np.zeros(Y.shape[1]), np.ones(Y.shape[1]), True)
+        subspace = pilot_subspace(source, basis, plan, rng)
+        folds = accumulate(source, encoded, basis, plan, subspace, rng)
+        return replace(exact, basis=basis, plan=plan, subspace=subspace, folds=folds)
+
+    def _finish(self, found: Fit, settings: dict[str, Any]) -> Self:
+        scale = self._targets.scale
+        origin = getattr(self._targets, "origin", np.zeros(len(scale)))
+        self.fit_ = found
+        self.basis_ = found.basis
+        self.kernel_ = found.basis.kernel_
+        self.alpha_ = found.alpha
+        self.coef_ = found.coefficients * scale
+        self.intercept_ = found.intercept * scale + origin
+        self.n_iter_ = max(1, found.solution.steps)
+        self.cv_results_ = None
+        if found.scores is not None and found.alphas is not None:
+            self.cv_results_ = {
+                "alpha": found.alphas,
+                "mean_squared_error": found.scores.mean,
+                "criterion": settings["criterion"].label,
+            }
+            for number, errors in enumerate(
+                () if found.scores.by_fold is None else found.scores.by_fold
+            ):
+                self.cv_results_[f"split{number}_squared_error"] = errors
+        if not found.solution.status.succeeded:
+            warnings.warn(
+                f"{found.solution.status.value}: {found.solution.reason}",
+                MercerWarning,
+                stacklevel=3,
+            )
+        if self.verbose > 1:
+            print(self.summary())
+        return self
+
+    # -- what was found ------------------------------------------------------------------------
+
+    @property
+    def moments_(self) -> Moments:
+        """Moments of all rows seen (targets shifted and scaled); not for the full kernel."""
+        check_is_fitted(self)
+        if self.fit_.folds is None:
+            raise AttributeError("the full kernel is fitted from the kernel matrix, not moments")
+        total = self.fit_.folds[0]
+        for fold in self.fit_.folds[1:]:
+            total = total + fold
+        return total
+
+    @property
+    def effective_dimension_(self) -> float:
+        """``trace(A (A + alpha)^-1)``: how many parameters the fit really uses."""
+        check_is_fitted(self)
+        found = self.fit_
+        if found.effective_dimension is None:
+            if found.folds is None:
+                # The share of n that the centered, weighted kernel matrix keeps at this alpha.
+                gram = found.basis.gram()
+                assert gram is not None
+                centered = gram - gram.mean(axis=0)
+                values = eigvalsh(centered - centered.mean(axis=1)[:, None]) / len(gram)
+            else:
+                whitener = Whitener.of(found.basis.gram(), found.basis.size, found.plan.precision)
+                equations = self.moments_.normal_equations(whitener, bool(self.fit_intercept))
+                values = eigvalsh(equations.A)
+            values = np.maximum(values, 0.0)
+            with np.errstate(invalid="ignore"):
+                found.effective_dimension = float(np.nansum(values / (values + found.alpha)))
+        return found.effective_dimension
+
+    def summary(self) -> Summary:
+        """Say what was chosen and why: prints as text, shows as a table in notebooks."""
+        check_is_fitted(self)
+        return summarize(
+            type(self).__name__,
+            self.fit_,
+            as_criterion(self.selection).label,
+            self._targets.outputs,
+            self.fit_.alphas is not None,
+        )
+
+    # -- predicting ----------------------------------------------------------------------------
+
+    def _decide(self, X: Any) -> Array:
+        """Return f(x) for every row: shape (n, k), in blocks."""
+        check_is_fitted(self)
+        if isinstance(X, (str, Path, RowSource)):
+            source = self._prediction_source(X)
+        else:
+            names = getattr(self, "feature_names_in_", None)
+            rows = self._validated_rows(X, reset=False)
+            source = ArraySource(rows, feature_names=None if names is None else list(names))
+        basis, coefficients = self.basis_, self.coef_
+        out = np.empty((source.n_rows, coefficients.shape[1]))
+        block_rows = max(1, min(4096, 2**22 // max(1, basis.size)))
+
+        def predict_block(buffer: list[Array], block: Any) -> None:
+            check_finite(block.X, start=block.start, names=source.feature_names)
+            if not buffer:
+                shape = (min(block_rows, source.n_rows), basis.size)
+                buffer.append(np.empty(shape, dtype=basis.precision_))
+            H = basis.evaluate(block.X, buffer[0][: block.n_rows])
+            # Coefficients may be large and cancel: the last product is worth float64.
+            np.matmul(
+                H.astype(np.float64, copy=False),
+                coefficients,
+                out=out[block.start : block.start + block.n_rows],
+            )
+
+        lanes = 1 if source.n_rows <= block_rows else None
+        Lanes(list, lanes).run(source.blocks(block_rows), predict_block)
+        out += self.intercept_
+        return out
+
+    def _prediction_source(self, X: Any) -> RowSource:
+        source = X if isinstance(X, RowSource) else open_rows(X, columns=self._columns())
+        self._check_features(source, reset=False)
+        return source
+
+    def _columns(self) -> list[str] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    # -- scikit-learn's contract ---------------------------------------------------------------
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``kernel__bandwidth`` works for a kernel given by its name, too."""
+        if isinstance(self.kernel, str) and "kernel" not in params:
+            if any(name.startswith("kernel__") for name in params):
+                self.kernel = as_kernel(self.kernel)
+        super().set_params(**params)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.kernel, (str, Kernel)):
+            kernel = as_kernel(self.kernel)
+            tags.input_tags.sparse = kernel.accepts_sparse
+            tags.input_tags.pairwise = isinstance(kernel, Precomputed)
+        return tags

@@ -1,0 +1,60 @@
+"""Progress on long work: a bar in a terminal, nothing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mercer.fit import Progress
+
+
+@contextmanager
+def progress_bar(verbose: int) -> Iterator[Progress | None]:
+    """Yield a function to report progress to, or None when there is nothing to show it with.
+
+    With ``verbose`` of at least 1: a bar in a terminal (rich, if it is installed), otherwise a line
+    on stderr every few seconds.
+    """
+    if not verbose:
+        yield None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        yield _lines()
+        return
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
+    columns = (
+        TextColumn("{task.description:<10}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        tasks: dict[str, object] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=total)
+            bar.update(tasks[stage], completed=done)  # type: ignore[arg-type]
+
+        yield report
+
+
+def _lines(every: float = 5.0) -> Progress:
+    last = time.monotonic()
+
+    def report(stage: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= every:
+            last = now
+            print(f"mercer: {stage} {done:,} of {total:,} rows", file=sys.stderr)
+
+    return report

@@ -1,0 +1,102 @@
+"""Kernel least squares for numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_array
+
+from mercer.contracts import Array, RowSource
+from mercer.estimators.base import KernelEstimator
+from mercer.estimators.targets import RegressionTargets
+
+
+class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
+    """Kernel ridge regression, exact or approximate.
+
+    .. math:: \\min_f \\; \\frac1W \\sum_i w_i (f(x_i) - y_i)^2 + \\alpha \\|f\\|_H^2
+
+    over functions in the span of a basis, plus a constant without penalty. With all defaults the
+    bandwidth is the median distance between rows, the basis is the full kernel for up to 2000 rows
+    and 2000 landmarks above, and alpha is chosen by generalized cross-validation.
+
+    Parameters
+    ----------
+    kernel : str or Kernel
+        "gaussian", "laplacian_l1", "laplacian_l2", "matern", "polynomial", "linear", "arc_cosine",
+        "periodic_spline", "sobolev", "precomputed", or an object of :mod:`mercer.kernels`.
+    basis : str or basis object
+        "auto", "full", "landmarks", "random_features", or an object of :mod:`mercer.bases`.
+    alpha : float or "auto"
+        Penalty against the *mean* loss; scikit-learn's ``KernelRidge(alpha=a)`` is ``alpha=a/n``
+        here. "auto" chooses it from ``alphas`` by ``selection``.
+    alphas : array or None
+        The path for ``alpha="auto"``; None takes 20 values from the spectrum of the data.
+    selection : "gcv", "kfold", "loo" or criterion object
+        How alpha is chosen: generalized cross-validation or K-fold from the one pass of the fit,
+        or leave-one-out from a second.
+    solver : "auto", "ridge" or solver object
+        Direct solve.
+    fit_intercept : bool
+        Whether to fit a constant without penalty.
+    dtype : "auto", "float32" or "float64"
+        Precision of blocks; sums are in float64 always. "auto" takes float32 where it saves time
+        and the kernel is bounded.
+    memory_limit : int, str or "auto"
+        Bytes, or a size such as "2GB", that the fit may use above the data; "auto" is half of the
+        memory that is free.
+    random_state : int, Generator, RandomState or None
+        Seed for landmarks, features and folds.
+    verbose : int
+        1 shows progress, 2 also prints the summary.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The alpha that was used.
+    cv_results_ : dict or None
+        "alpha" and "mean_squared_error" along the path (and by split for K-fold), if it was chosen.
+    effective_dimension_ : float
+        ``trace(A (A + alpha)^-1)``.
+    basis_, kernel_ : objects
+        The fitted basis, and the kernel with its bandwidth in numbers.
+    coef_ : array of shape (M, k)
+        Coefficients of the basis functions.
+    intercept_ : array of shape (k,)
+        The constant.
+    moments_ : Moments
+        Sums over all rows seen.
+    fit_ : Fit
+        Everything the fit found: plan, solution with its status, seconds by stage.
+    n_features_in_ : int
+        Columns of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRegressor
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = KernelRegressor().fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.01)
+    True
+    """
+
+    def _make_targets(self, source: RowSource) -> RegressionTargets:
+        first = next(iter(source.targets(100_000)), np.zeros(0))
+        return RegressionTargets.of(first, bool(self.fit_intercept))
+
+    def _check_targets(self, y: Any) -> Array:
+        y = check_array(
+            y, ensure_2d=False, allow_nd=False, dtype="numeric", input_name="y", estimator=self
+        )
+        return np.asarray(y)
+
+    def predict(self, X: Any) -> Array:
+        """Return f(x) for every row, of shape (n,) or (n, k) as y had.
+
+        X may be a path or a source, like in :meth:`fit`; it is read in blocks.
+        """
+        values = self._decide(X)
+        return values if self._targets.columns else values[:, 0]

@@ -1,0 +1,95 @@
+"""What a fit chose and why, as text and as HTML."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.fit import Fit
+from mercer.selection.plan import human_bytes
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A table of names and values; prints as text, shows as HTML in notebooks."""
+
+    title: str
+    rows: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        width = max(len(name) for name, _ in self.rows)
+        lines = [self.title, "-" * len(self.title)]
+        return "\n".join(lines + [f"{name:<{width}}  {value}" for name, value in self.rows])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for name, value in self.rows
+        )
+        return f"<table><caption><b>{html.escape(self.title)}</b></caption>{body}</table>"
+
+
+def summarize(name: str, fit: Fit, selection: str, outputs: int, automatic_alpha: bool) -> Summary:
+    """Build the summary of a fit."""
+    basis, plan = fit.basis, fit.plan
+    functions = f"{type(basis).__name__} with {basis.size:,} functions"
+    if fit.rank < basis.size:
+        functions += f", {fit.rank:,} of them independent"
+    rows = [
+        ("rows", f"{fit.n_rows:,}"),
+        ("outputs", f"{outputs}"),
+        ("kernel", describe(basis.kernel_)),
+        ("basis", f"{functions} ({plan.reason})"),
+        ("precision", precision_reason(fit)),
+        ("alpha", alpha_reason(fit, selection, automatic_alpha)),
+    ]
+    if fit.effective_dimension is not None:
+        rows.append(("effective dimension", f"{fit.effective_dimension:,.1f}"))
+    rows.append(("solve", f"{fit.solution.status.value}: {fit.solution.reason}"))
+    rows.append(("memory", f"estimated {human_bytes(plan.memory)} above the data"))
+    spent = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in fit.seconds.items())
+    rows.append(("time", f"{sum(fit.seconds.values()):.2f} s ({spent})"))
+    return Summary(name, tuple(rows))
+
+
+def describe(kernel: Any) -> str:
+    """Write a kernel with its parameters, long arrays shortened."""
+    if hasattr(kernel, "left"):
+        sign = "+" if type(kernel).__name__ == "Sum" else "*"
+        return f"({describe(kernel.left)} {sign} {describe(kernel.right)})"
+    shown = []
+    for key, value in kernel.get_params(deep=False).items():
+        if isinstance(value, np.ndarray):
+            text = f"one a column, {value.min():.4g} to {value.max():.4g}"
+        elif isinstance(value, float):
+            text = f"{value:.6g}"
+        else:
+            text = repr(value)
+        shown.append(f"{key}={text}")
+    return f"{type(kernel).__name__}({', '.join(shown)})"
+
+
+def precision_reason(fit: Fit) -> str:
+    """Say which precision was used and what it means."""
+    if fit.plan.precision == "float32":
+        return "float32 blocks, float64 sums, leading directions summed apart"
+    return "float64"
+
+
+def alpha_reason(fit: Fit, selection: str, automatic: bool) -> str:
+    """Say which alpha was used, how it was found, and whether the path was long enough."""
+    text = f"{fit.alpha:.4g}"
+    if not automatic or fit.alphas is None:
+        return f"{text} (given)"
+    text += f" (lowest {selection} of {len(fit.alphas)} values"
+    if len(fit.alphas) > 1 and fit.alpha == fit.alphas[0]:
+        text += "; the smallest tried, a smaller one may be better"
+    elif len(fit.alphas) > 1 and fit.alpha == fit.alphas[-1]:
+        text += "; the largest tried, there may be little to learn"
+    return text + ")"

@@ -1,0 +1,107 @@
+"""y as the user has it, and as columns of numbers of order one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.contracts import Array, RowSource
+from mercer.validation import check_finite, closest
+
+
+@dataclass(frozen=True)
+class RegressionTargets:
+    """``(y - origin) / scale``: nothing is lost to a large offset, in moments or in float32.
+
+    The scale is a power of two, so that dividing by it rounds nothing. The origin is 0 without an
+    intercept, where shifting y would change the model.
+    """
+
+    origin: Array  # (k,)
+    scale: Array  # (k,)
+    columns: bool  # whether the user's y has two dimensions
+
+    @classmethod
+    def of(cls, y: Array, intercept: bool) -> RegressionTargets:
+        """Take origin and scale from (a first block of) y."""
+        values = as_numbers(y, 0)
+        origin = values.mean(axis=0) if intercept else np.zeros(values.shape[1])
+        spread = np.sqrt(np.mean((values - origin) ** 2, axis=0))
+        usable = np.isfinite(spread) & (spread > 0)
+        scale = 2.0 ** np.round(np.log2(np.where(usable, spread, 1.0)))
+        return cls(origin, scale, np.ndim(y) == 2)
+
+    @property
+    def outputs(self) -> int:
+        """k."""
+        return len(self.scale)
+
+    def encode(self, y: Array, start: int) -> Array:
+        """Return y of shape (rows, k), shifted and scaled."""
+        values = as_numbers(y, start)
+        if values.shape[1] != self.outputs:
+            raise ValueError(
+                f"y must have {self.outputs} columns as before, got {values.shape[1]}"
+            )
+        return np.asarray((values - self.origin) / self.scale)
+
+
+def as_numbers(y: Array, start: int) -> Array:
+    """Return y as finite float64 of shape (rows, k)."""
+    values = np.asarray(y)
+    if values.dtype.kind not in "fiub":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"y must hold numbers for regression, got {values.dtype} (first value: "
+                f"{values.ravel()[:1]!r}); for classes use KernelClassifier"
+            ) from error
+    values = values.astype(np.float64, copy=False).reshape(len(values), -1)
+    check_finite(values, start=start, what="y")
+    return values
+
+
+@dataclass(frozen=True)
+class ClassTargets:
+    """One column of +1 and -1 a class; a single column for two classes."""
+
+    classes: Array
+
+    @classmethod
+    def of_source(cls, source: RowSource, rows: int) -> ClassTargets:
+        """Find the classes in a pass over y alone."""
+        found: Array | None = None
+        for y in source.targets(rows):
+            values = np.unique(y)
+            found = values if found is None else np.union1d(found, values)
+        if found is None:
+            raise ValueError("the source has no rows to find classes in")
+        return cls(found)
+
+    @property
+    def outputs(self) -> int:
+        """k: 1 for two classes."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
+
+    @property
+    def scale(self) -> Array:
+        """Ones: the columns are of order one already."""
+        return np.ones(self.outputs)
+
+    def encode(self, y: Array, start: int) -> Array:
+        """Return +1 and -1 of shape (rows, k)."""
+        codes = np.searchsorted(self.classes, y)
+        codes = np.minimum(codes, len(self.classes) - 1)
+        unknown = self.classes[codes] != y
+        if np.any(unknown):
+            at = int(np.flatnonzero(unknown)[0])
+            label = np.asarray(y)[at]
+            raise ValueError(
+                f"y holds a class that was not there at first: {label!r} at row {start + at}"
+                f"{closest(str(label), map(str, self.classes))}"
+            )
+        if self.outputs == 1:
+            return np.where(codes == 1, 1.0, -1.0)[:, None]
+        return np.where(codes[:, None] == np.arange(len(self.classes)), 1.0, -1.0)

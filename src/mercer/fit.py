@@ -1,0 +1,325 @@
+"""The pipeline: rows -> basis -> moments -> solver -> model. Read this first.
+
+:func:`fit` is what every estimator calls. It decides nothing that the plan has not, and knows
+nothing of scikit-learn.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from mercer.bases import BasisTransformer, Whitener
+from mercer.contracts import Array, RowBlock, RowSource, Solution
+from mercer.engines import Lanes
+from mercer.kernels import Kernel
+from mercer.moments import Moments, MomentSums, leading_subspace
+from mercer.selection import Criterion, DualProblem, Plan, PrimalProblem, Problem
+from mercer.selection.folds import fold_labels
+from mercer.selection.leave_one_out import RowErrors
+from mercer.sampling import uniform_indices
+from mercer.solvers import DualSystem, Ridge
+from mercer.validation import check_finite, check_total_weight, check_weight
+
+#: Called with the rows done so far and the name of the stage.
+Progress = Callable[[str, int, int], None]
+
+
+class Targets(Protocol):
+    """Turns y as the user has it into columns of numbers of order one."""
+
+    outputs: int
+    #: (k,) what one unit of an encoded column is in the user's units.
+    scale: Array
+
+    def encode(self, y: Array, start: int) -> Array:
+        """Return y of shape (rows, k) in float64."""
+
+
+@dataclass
+class Fit:
+    """Everything a fit found."""
+
+    basis: BasisTransformer
+    plan: Plan
+    coefficients: Array  # (M, k), for encoded targets
+    intercept: Array  # (k,)
+    solution: Solution
+    alpha: float
+    rank: int
+    total_weight: float
+    n_rows: int
+    effective_dimension: float | None = None
+    alphas: Array | None = None
+    scores: Any = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    folds: list[Moments] | None = None  # None for the full kernel
+    subspace: Array | None = None
+    dual_rows: tuple[Array, Array] | None = None  # targets (n, k) and weights of the full kernel
+
+
+class Clock:
+    """Wall time by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def fit(
+    source: RowSource,
+    targets: Targets,
+    kernel: Kernel,
+    plan: Plan,
+    solver: Ridge,
+    *,
+    alpha: float | None,
+    alphas: Array | None,
+    criterion: Criterion,
+    intercept: bool,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit a model to a source; ``alpha`` None means to choose it by the criterion."""
+    clock = Clock()
+    with clock.stage("basis"):
+        basis = plan.basis.fit_source(source, kernel, rng, plan.precision)
+        subspace = pilot_subspace(source, basis, plan, rng)
+    problem: Problem
+    folds: list[Moments] | None = None
+    dual_rows = None
+    if basis.dual:
+        with clock.stage("kernel matrix"):
+            problem = dual_problem(source, targets, basis, intercept)
+        rank = basis.size
+        dual_rows = problem.system.Y, problem.system.weight
+    else:
+        with clock.stage("moments"):
+            folds = accumulate(source, targets, basis, plan, subspace, rng, progress)
+        with clock.stage("solve"):
+            whitener = Whitener.of(basis.gram(), basis.size, plan.precision)
+
+        def second_pass(*arguments: Any) -> tuple[Array, Array]:
+            return leave_one_out(source, targets, basis, plan, subspace, *arguments)
+
+        problem = PrimalProblem(
+            folds, whitener, solver, intercept, targets.scale**2, second_pass
+        )
+        rank = whitener.rank
+    result = choose_and_solve(problem, clock, alpha, alphas, criterion, rng)
+    result.update(basis=basis, plan=plan, rank=rank, folds=folds, subspace=subspace)
+    result.update(dual_rows=dual_rows)
+    return Fit(**result, n_rows=source.n_rows, seconds=clock.seconds)
+
+
+def refit(previous: Fit, folds: list[Moments], solver: Ridge, units: Array, **how: Any) -> Fit:
+    """Solve again after moments were added or subtracted; the basis stays."""
+    clock = Clock()
+    with clock.stage("solve"):
+        basis = previous.basis
+        whitener = Whitener.of(basis.gram(), basis.size, previous.plan.precision)
+    intercept = how.pop("intercept")
+    problem = PrimalProblem(folds, whitener, solver, intercept, units)
+    result = choose_and_solve(problem, clock, **how)
+    result.update(
+        basis=basis,
+        plan=previous.plan,
+        rank=whitener.rank,
+        folds=folds,
+        subspace=previous.subspace,
+    )
+    return Fit(**result, n_rows=problem.total.rows, seconds=clock.seconds)
+
+
+def choose_and_solve(
+    problem: Problem,
+    clock: Clock,
+    alpha: float | None,
+    alphas: Array | None,
+    criterion: Criterion,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """Score the path if alpha is open, then solve for one alpha."""
+    scores, effective = None, None
+    if alpha is None:
+        with clock.stage("choose alpha"):
+            alphas = default_alphas(problem) if alphas is None else alphas
+            scores = criterion.score(problem, alphas, rng)
+            alpha = best_alpha(alphas, scores.mean, float(problem.target_square @ problem.units))
+            effective = problem.spectrum.effective_dimension(alpha)
+    else:
+        alphas = None
+    with clock.stage("solve"):
+        coefficients, constant, solution = problem.solve(alpha)
+    return {
+        "coefficients": coefficients,
+        "intercept": constant,
+        "solution": solution,
+        "alpha": alpha,
+        "alphas": alphas,
+        "scores": scores,
+        "effective_dimension": effective,
+        "total_weight": problem.count,
+    }
+
+
+def default_alphas(problem: Problem, number: int = 20) -> Array:
+    """Return a path from the largest eigenvalue of A down to 1e-9 of it."""
+    largest = float(problem.spectrum.values.max(initial=0.0))
+    return np.geomspace(1e-9, 1.0, number) * (largest if largest > 0 else 1.0)
+
+
+def best_alpha(alphas: Array, scores: Array, scale: float) -> float:
+    """Return the alpha of the lowest score; the largest one where no score is finite.
+
+    Scores that differ by less than their rounding count as equal, and the largest alpha wins: on
+    data that are fitted perfectly rounding must not choose. ``scale`` is the mean square of y.
+    """
+    finite = np.where(np.isfinite(scores), scores, np.inf)
+    lowest = max(float(finite.min()) * (1 + 1e-9), 1e-12 * scale)
+    return float(alphas[np.flatnonzero(finite <= lowest)[-1]])
+
+
+def pilot_subspace(
+    source: RowSource, basis: BasisTransformer, plan: Plan, rng: np.random.Generator
+) -> Array | None:
+    """Return the leading directions of a sample of rows, for sums in float32."""
+    if plan.precision != "float32":
+        return None
+    pilot = source.take(uniform_indices(source.n_rows, 1024, rng))
+    check_finite(pilot, names=source.feature_names)
+    return leading_subspace(basis.evaluate(pilot), rng)
+
+
+def checked_blocks(
+    source: RowSource, targets: Targets, rows: int
+) -> Iterator[tuple[RowBlock, Array]]:
+    """Yield blocks with their encoded targets; refuse what is not finite where it stands."""
+    weight_seen = 0.0
+    for block in source.blocks(rows):
+        check_finite(block.X, start=block.start, names=source.feature_names)
+        if block.weight is not None:
+            check_weight(block.weight, start=block.start)
+            weight_seen += float(block.weight.sum())
+        else:
+            weight_seen += block.n_rows
+        if block.y is None:
+            raise ValueError(
+                "a fit needs targets, and the source has none: name the column (target=...)"
+            )
+        yield block, targets.encode(block.y, block.start)
+    check_total_weight(weight_seen)
+
+
+def accumulate(
+    source: RowSource,
+    targets: Targets,
+    basis: BasisTransformer,
+    plan: Plan,
+    subspace: Array | None,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> list[Moments]:
+    """Return the moments of a source, one for each fold of the plan, from one pass."""
+    seed = int(rng.integers(2**63))
+
+    def pieces() -> Iterator[tuple[int, Any, Array, Array | None, int]]:
+        # With folds, as many rows are read as fill a block for each, so that blocks stay large.
+        for number, (block, Y) in enumerate(
+            checked_blocks(source, targets, plan.block_rows * plan.folds)
+        ):
+            if plan.folds == 1:
+                yield 0, block.X, Y, block.weight, block.n_rows
+                continue
+            labels = fold_labels(block.n_rows, plan.folds, np.random.default_rng([seed, number]))
+            for fold in range(plan.folds):
+                at = np.flatnonzero(labels == fold)
+                weight = None if block.weight is None else block.weight[at]
+                yield fold, block.X[at], Y[at], weight, len(at)
+
+    def make() -> list[MomentSums]:
+        return [
+            MomentSums(basis, targets.outputs, plan.precision, subspace) for _ in range(plan.folds)
+        ]
+
+    done = 0
+
+    def report(piece: tuple[int, Any, Array, Array | None, int]) -> None:
+        nonlocal done
+        done += piece[4]
+        if progress is not None:
+            progress("moments", done, source.n_rows)
+
+    lanes = Lanes(make, plan.lanes).run(
+        pieces(), lambda sums, piece: sums[piece[0]].add(*piece[1:4]), report
+    )
+    folds = []
+    for fold in range(plan.folds):
+        total = lanes[0][fold]
+        for lane in lanes[1:]:
+            total.absorb(lane[fold])
+        folds.append(total.total())
+    return folds
+
+
+def dual_problem(
+    source: RowSource, targets: Targets, basis: BasisTransformer, intercept: bool
+) -> DualProblem:
+    """Return the dual system of all rows of a source."""
+    blocks = list(checked_blocks(source, targets, max(1, source.n_rows)))
+    Y = np.vstack([Y for _, Y in blocks])
+    weights = [
+        np.ones(block.n_rows) if block.weight is None else block.weight for block, _ in blocks
+    ]
+    weight = np.concatenate(weights)
+    gram = basis.gram()
+    assert gram is not None
+    # Rows of weight 0 have no part in the fit; their coefficient is 0 through an infinite ridge.
+    return DualProblem(DualSystem(gram, Y, np.maximum(weight, 1e-300), intercept), targets.scale**2)
+
+
+def leave_one_out(
+    source: RowSource,
+    targets: Targets,
+    basis: BasisTransformer,
+    plan: Plan,
+    subspace: Array | None,
+    problem: PrimalProblem,
+    alphas: Array,
+    sample: int | None,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:
+    """Read rows a second time; return squared errors (rows, alphas) and weights."""
+    chosen = None if sample is None else uniform_indices(source.n_rows, sample, rng)
+
+    def pieces() -> Iterator[tuple[int, Any, Array, Array | None]]:
+        for block, Y in checked_blocks(source, targets, plan.block_rows):
+            if chosen is None:
+                yield block.start, block.X, Y, block.weight
+                continue
+            low, high = np.searchsorted(chosen, [block.start, block.start + block.n_rows])
+            at = chosen[low:high] - block.start
+            if len(at):
+                weight = None if block.weight is None else block.weight[at]
+                yield block.start, block.X[at], Y[at], weight
+
+    lanes = Lanes(lambda: RowErrors(basis, problem, alphas, subspace), plan.lanes).run(
+        pieces(), lambda errors, piece: errors.add(*piece)
+    )
+    errors = {start: e for lane in lanes for start, e in lane.errors.items()}
+    weights = {start: w for lane in lanes for start, w in lane.weights.items()}
+    order = sorted(errors)
+    return np.vstack([errors[i] for i in order]), np.concatenate([weights[i] for i in order])

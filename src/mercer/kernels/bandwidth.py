@@ -1,0 +1,73 @@
+"""A length scale, given as a number, one a column, or found in the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from mercer.contracts import Array, Rows
+from mercer.kernels.base import dense
+from mercer.validation import check_number, closest
+
+#: Rows that the median is taken over at most: 1000 give half a million distances.
+SAMPLE = 1000
+
+
+def median_distance(X: Rows, metric: str = "euclidean") -> float:
+    """Return the median distance between *distinct* rows of X.
+
+    Only distinct rows count, so that a row given twice, or with weight 2, changes nothing. Returns
+    1 when there are no two distinct rows.
+
+    >>> median_distance(np.array([[0.0], [1.0], [3.0], [3.0]]))
+    2.0
+    """
+    step = -(-X.shape[0] // SAMPLE)
+    rows = np.unique(dense(X[:: max(1, step)]), axis=0)
+    if len(rows) < 2:
+        return 1.0
+    median = float(np.median(pdist(rows, metric)))
+    return median if np.isfinite(median) and median > 0 else 1.0
+
+
+def is_resolved(bandwidth: Any) -> bool:
+    """Whether the bandwidth is numbers already."""
+    return not isinstance(bandwidth, str)
+
+
+def resolve_bandwidth(bandwidth: Any, X: Rows, metric: str = "euclidean") -> float | Array:
+    """Return the bandwidth as a positive number, or one a column of X."""
+    if isinstance(bandwidth, str):
+        if bandwidth != "median":
+            raise ValueError(
+                f"bandwidth must be a positive number, one a column, or 'median', "
+                f"got {bandwidth!r}{closest(bandwidth, ['median'])}"
+            )
+        return median_distance(X, metric)
+    return check_bandwidth(bandwidth, X.shape[1])
+
+
+def check_bandwidth(bandwidth: Any, n_features: int) -> float | Array:
+    """Return a positive number, or one a column."""
+    if np.ndim(bandwidth) == 0:
+        return check_number(
+            bandwidth.item() if isinstance(bandwidth, np.ndarray) else bandwidth,
+            "bandwidth",
+            above=0.0,
+            hint="; try bandwidth='median', the median distance between rows",
+        )
+    values = np.asarray(bandwidth, dtype=np.float64)
+    if values.shape != (n_features,):
+        raise ValueError(
+            f"bandwidth must be one number or one a column: X has {n_features} columns, "
+            f"bandwidth has shape {values.shape}"
+        )
+    if not np.all(np.isfinite(values)) or np.any(values <= 0):
+        at = int(np.flatnonzero(~(np.isfinite(values) & (values > 0)))[0])
+        raise ValueError(
+            f"bandwidth must be positive and finite in every column, got {values[at]!r} in "
+            f"column {at}"
+        )
+    return values

@@ -1,0 +1,78 @@
+"""What every kernel is: parameters as scikit-learn reads them, and K(X, Z) on blocks of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.kernels.feature_maps import FeatureMap
+
+if TYPE_CHECKING:
+    from mercer.kernels.combined import Product, Sum
+
+
+def dense(X: Rows) -> Array:
+    """Return rows as a dense float64 array."""
+    return np.asarray(X.toarray() if hasattr(X, "tocsr") else X, dtype=np.float64)
+
+
+class Kernel(BaseEstimator):  # type: ignore[misc]
+    """A positive semi-definite function K(x, z).
+
+    A kernel is called on rows, ``kernel(X, Z)``; ``kernel.against(Z, precision)`` fixes Z once and
+    is called on block after block. Kernels add and multiply: ``Gaussian() + Linear()``.
+
+    Subclasses define :meth:`against` and :meth:`diag`, and may define :meth:`fitted` (resolve
+    parameters from data) and :meth:`feature_map` (random features).
+    """
+
+    #: Whether values stay of order one, so that float32 blocks lose nothing that matters.
+    bounded = False
+    #: Whether rows may be scipy's sparse rows.
+    accepts_sparse = False
+
+    def fitted(self, X: Rows) -> Kernel:
+        """Return a copy whose parameters are numbers, with those taken from data resolved on X."""
+        return self
+
+    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+        """Return the function X -> K(X, Z), with the work on Z done once."""
+        raise TypeError(f"{type(self).__name__} does not define against()")
+
+    def diag(self, X: Rows) -> Array:
+        """Return K(x, x) for every row."""
+        raise TypeError(f"{type(self).__name__} does not define diag()")
+
+    def feature_map(
+        self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
+    ) -> FeatureMap:
+        """Draw functions psi_1..psi_size with E[psi(x) psi(z)] = K(x, z)."""
+        raise ValueError(
+            f"the kernel {self!r} has no random features here; try basis='landmarks', or one of "
+            f"Gaussian, LaplacianL1, LaplacianL2, Matern, ArcCosine, Linear, PeriodicSpline, or "
+            f"sums and products of those"
+        )
+
+    def __call__(self, X: Rows, Z: Rows | None = None) -> Array:
+        """Return K(X, Z) in float64; K(X, X), exactly symmetric, without Z."""
+        fitted = self.fitted(X)
+        if Z is not None:
+            return fitted.against(Z)(X)
+        gram = fitted.against(X)(X)
+        gram += gram.T.copy()
+        gram *= 0.5
+        np.fill_diagonal(gram, fitted.diag(X))
+        return gram
+
+    def __add__(self, other: Any) -> Sum:
+        from mercer.kernels.combined import Sum
+
+        return Sum(self, other)
+
+    def __mul__(self, other: Any) -> Product:
+        from mercer.kernels.combined import Product
+
+        return Product(self, other)

@@ -1,0 +1,117 @@
+"""Sums and products of kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.kernels.base import Kernel
+from mercer.kernels.feature_maps import FeatureMap, MultipliedFeatures, StackedFeatures
+
+
+class _Pair(Kernel):
+    """Two kernels; nested parameters are ``left__bandwidth`` and so on."""
+
+    def __init__(self, left: Kernel, right: Kernel) -> None:
+        self.left = left
+        self.right = right
+
+    @property
+    def bounded(self) -> bool:  # type: ignore[override]
+        """Whether both parts are."""
+        return self.left.bounded and self.right.bounded
+
+    @property
+    def accepts_sparse(self) -> bool:  # type: ignore[override]
+        """Whether both parts do."""
+        return self.left.accepts_sparse and self.right.accepts_sparse
+
+    def fitted(self, X: Rows) -> _Pair:
+        """Return a copy with both parts fitted."""
+        for side, part in (("left", self.left), ("right", self.right)):
+            if not isinstance(part, Kernel):
+                raise TypeError(
+                    f"{side} of {type(self).__name__} must be a kernel object, got {part!r}"
+                )
+        return type(self)(self.left.fitted(X), self.right.fitted(X))
+
+    def _parts(self, Z: Rows, precision: Precision) -> tuple[BlockKernel, BlockKernel]:
+        return self.left.against(Z, precision), self.right.against(Z, precision)
+
+
+class Sum(_Pair):
+    """``K(x, z) = K_left(x, z) + K_right(x, z)``; written ``left + right``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> (Gaussian(1.0) + Linear())(np.array([[1.0]]))
+    array([[2.]])
+    """
+
+    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+        """Return X -> K(X, Z)."""
+        left, right = self._parts(Z, precision)
+
+        def block(X: Rows, out: Array | None = None) -> Array:
+            out = left(X, out)
+            out += right(X)
+            return out
+
+        return block
+
+    def diag(self, X: Rows) -> Array:
+        """Return K(x, x)."""
+        return np.asarray(self.left.diag(X) + self.right.diag(X))
+
+    def feature_map(
+        self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
+    ) -> StackedFeatures:
+        """Draw half the features from each part."""
+        halves = (size - size // 2, max(1, size // 2))
+        return StackedFeatures(
+            tuple(
+                part.feature_map(half, n_features, rng, orthogonal)
+                for part, half in zip((self.left, self.right), halves, strict=True)
+            )
+        )
+
+
+class Product(_Pair):
+    """``K(x, z) = K_left(x, z) K_right(x, z)``; written ``left * right``.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> (Gaussian(1.0) * Linear())(np.array([[3.0]]))
+    array([[9.]])
+    """
+
+    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+        """Return X -> K(X, Z)."""
+        left, right = self._parts(Z, precision)
+
+        def block(X: Rows, out: Array | None = None) -> Array:
+            out = left(X, out)
+            out *= right(X)
+            return out
+
+        return block
+
+    def diag(self, X: Rows) -> Array:
+        """Return K(x, x)."""
+        return np.asarray(self.left.diag(X) * self.right.diag(X))
+
+    def feature_map(
+        self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
+    ) -> MultipliedFeatures:
+        """Draw from both parts independently and multiply one by one."""
+        parts: list[FeatureMap] = [
+            part.feature_map(size, n_features, rng, orthogonal) for part in (self.left, self.right)
+        ]
+        if len({part.size for part in parts}) > 1:
+            raise ValueError(
+                "a product with the linear kernel has no random features here; try "
+                "basis='landmarks'"
+            )
+        return MultipliedFeatures(tuple(parts))

@@ -1,0 +1,157 @@
+"""Functions psi_1..psi_M drawn so that the mean of psi_j(x) psi_j(z) is the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mercer.contracts import Array, Precision, Rows
+
+
+class FeatureMap(Protocol):
+    """M functions; ``arrays()`` are the numbers that define them."""
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+
+    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+        """Return psi(x) for every row: shape (rows, M)."""
+
+
+def _output(X: Rows, size: int, precision: Precision, out: Array | None) -> Array:
+    return np.empty((X.shape[0], size), dtype=precision) if out is None else out
+
+
+@dataclass(frozen=True)
+class FourierFeatures:
+    """``psi_j(x) = sqrt(2) cos(w_j'x + b_j)`` (Rahimi and Recht, 2007).
+
+    Frequencies and phases are kept in turns (divided by 2 pi): whole turns are dropped before the
+    cosine, so a large phase costs no digits and the cosine can be taken in float32.
+    """
+
+    turns: Array  # (d, M)
+    phase: Array  # (M,)
+
+    @classmethod
+    def draw(cls, frequencies: Array, rng: np.random.Generator) -> FourierFeatures:
+        """Take frequencies of shape (d, M) in radians and draw uniform phases."""
+        return cls(frequencies / (2 * np.pi), rng.random(frequencies.shape[1]))
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        return int(self.phase.size)
+
+    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+        """Return sqrt(2) cos(w'x + b)."""
+        out = _output(X, self.size, precision, out)
+        turns = X @ self.turns if hasattr(X, "tocsr") else np.asarray(X, np.float64) @ self.turns
+        turns += self.phase
+        turns -= np.rint(turns)
+        np.multiply(turns, 2 * np.pi, out=out, casting="same_kind")
+        np.cos(out, out=out)
+        out *= np.sqrt(2.0)
+        return out
+
+
+@dataclass(frozen=True)
+class ReluFeatures:
+    """``psi_j(x) = sqrt(2) max(0, w_j'x)^order`` (Cho and Saul, 2009)."""
+
+    weights: Array  # (d, M)
+    order: int
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        return int(self.weights.shape[1])
+
+    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+        """Return sqrt(2) max(0, w'x)^order, the step function for order 0."""
+        out = _output(X, self.size, precision, out)
+        value = X @ self.weights if hasattr(X, "tocsr") else np.asarray(X, float) @ self.weights
+        if self.order == 0:
+            np.greater(value, 0.0, out=value, casting="unsafe")
+        else:
+            np.maximum(value, 0.0, out=value)
+            if self.order > 1:
+                np.power(value, self.order, out=value)
+        np.multiply(value, np.sqrt(2.0), out=out, casting="same_kind")
+        return out
+
+
+@dataclass(frozen=True)
+class ColumnFeatures:
+    """``psi_j(x) = sqrt(M) x_j``: the linear kernel needs no randomness, M is the columns."""
+
+    size: int
+
+    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+        """Return the columns, scaled."""
+        out = _output(X, self.size, precision, out)
+        values = X.toarray() if hasattr(X, "tocsr") else X
+        np.multiply(values, np.sqrt(self.size), out=out, casting="unsafe")
+        return out
+
+
+@dataclass(frozen=True)
+class StackedFeatures:
+    """Features of a sum of kernels: those of each, side by side, scaled to one mean."""
+
+    parts: tuple[FeatureMap, ...]
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        return sum(part.size for part in self.parts)
+
+    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+        """Return all parts; each is scaled so that the mean over all M is the sum of kernels."""
+        out = _output(X, self.size, precision, out)
+        at = 0
+        for part in self.parts:
+            block = out[:, at : at + part.size]
+            np.multiply(part(X, precision), np.sqrt(self.size / part.size), out=block)
+            at += part.size
+        return out
+
+
+@dataclass(frozen=True)
+class MultipliedFeatures:
+    """Features of a product of kernels: products of independent draws, one by one."""
+
+    parts: tuple[FeatureMap, ...]
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        return self.parts[0].size
+
+    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+        """Return the product of the parts' values."""
+        out = self.parts[0](X, precision, out)
+        for part in self.parts[1:]:
+            out *= part(X, precision)
+        return out
+
+
+def gaussian_directions(
+    n_features: int, size: int, rng: np.random.Generator, orthogonal: bool
+) -> Array:
+    """Draw ``size`` vectors N(0, I_d) as columns, orthogonal in groups of d if asked.
+
+    Orthogonal directions keep each vector's law (a uniform direction, a chi-distributed length)
+    and lower the variance of the kernel estimate (Yu et al., 2016).
+    """
+    if not orthogonal:
+        return rng.standard_normal((n_features, size))
+    groups = -(-size // n_features)
+    directions = [
+        np.linalg.qr(rng.standard_normal((n_features, n_features)))[0] for _ in range(groups)
+    ]
+    lengths = np.sqrt(rng.chisquare(n_features, size=size))
+    return np.hstack(directions)[:, :size] * lengths

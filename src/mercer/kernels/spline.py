@@ -1,0 +1,166 @@
+"""Kernels of functions on the unit interval: the periodic spline and the first Sobolev space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import bernoulli, comb, factorial
+
+from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.kernels.base import Kernel, dense
+from mercer.kernels.feature_maps import _output
+from mercer.validation import check_number
+
+_HARMONICS = 2**15
+_GRID = 2**17
+
+
+@lru_cache(maxsize=16)
+def _table(order: float) -> Array:
+    """The series 1 + 2 sum_k cos(2 pi k t) / k^order on a grid of t in [0, 1], by one FFT."""
+    coefficients = np.zeros(_GRID // 2 + 1)
+    coefficients[0] = _GRID
+    k = np.arange(1, _HARMONICS + 1)
+    coefficients[1 : _HARMONICS + 1] = _GRID * k ** (-order)
+    values = np.fft.irfft(coefficients, n=_GRID)
+    return np.append(values, values[0])
+
+
+def periodic_spline(t: Array, order: float) -> Array:
+    """Return ``1 + 2 sum_(k>=1) cos(2 pi k t) / k^order``, periodic in t.
+
+    Even orders have a closed form in Bernoulli polynomials, an infinite order leaves the first
+    cosine, and others sum 32768 harmonics (tabulated, interpolated linearly).
+
+    >>> t = np.array([0.0, 0.25])
+    >>> periodic_spline(t, 2.0).round(4)  # 1 + pi^2 / 3 at 0
+    array([4.2899, 0.5888])
+    """
+    t = np.mod(t, 1.0)
+    if np.isinf(order):
+        return np.asarray(1.0 + 2.0 * np.cos(2 * np.pi * t))
+    if order == int(order) and int(order) % 2 == 0 and order <= 16:
+        q = int(order)
+        numbers = bernoulli(q)
+        powers = [comb(q, j) * numbers[q - j] for j in range(q + 1)]
+        value = np.polynomial.polynomial.polyval(t, powers)
+        return np.asarray(1.0 - (-1.0) ** (q // 2) * (2 * np.pi) ** q / factorial(q) * value)
+    table = _table(float(order))
+    position = t * _GRID
+    left = position.astype(np.intp)
+    share = position - left
+    return np.asarray(table[left] * (1 - share) + table[np.minimum(left + 1, _GRID)] * share)
+
+
+@dataclass(frozen=True)
+class SplineFeatures:
+    """``psi_j(x) = Lambda_(order)(x - w_j)`` with w_j uniform on [0, 1], a product over columns."""
+
+    knots: Array  # (d, M)
+    order: float
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        return int(self.knots.shape[1])
+
+    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+        """Return the splines around each knot."""
+        out = _output(X, self.size, precision, out)
+        out[...] = 1.0
+        for column, knots in zip(dense(X).T, self.knots, strict=True):
+            out *= periodic_spline(column[:, None] - knots, self.order)
+        return out
+
+
+class PeriodicSpline(Kernel):
+    """The periodic spline kernel of order q, a product over columns that have period 1.
+
+    .. math:: \\Lambda_q(x, z) = 1 + 2 \\sum_{k=1}^\\infty \\frac{\\cos(2\\pi k (x - z))}{k^q}
+
+    Its random features are splines of half the order:
+    :math:`\\int_0^1 \\Lambda_{q/2}(x, w) \\Lambda_{q/2}(z, w)\\,dw = \\Lambda_q(x, z)` (Wahba, 1990;
+    Rudi and Rosasco, 2017).
+
+    Parameters
+    ----------
+    order : float
+        q, above 1 (infinity keeps the constant and the first cosine).
+
+    Examples
+    --------
+    >>> PeriodicSpline(order=2)(np.array([[0.0], [0.5]])).round(3)
+    array([[ 4.29 , -0.645],
+           [-0.645,  4.29 ]])
+    """
+
+    bounded = True
+
+    def __init__(self, order: float = 2.0) -> None:
+        self.order = order
+
+    def fitted(self, X: Rows) -> PeriodicSpline:
+        """Check the order."""
+        if not (isinstance(self.order, (int, float)) and self.order == np.inf):
+            check_number(self.order, "order of PeriodicSpline", above=1.0)
+        return self
+
+    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+        """Return X -> K(X, Z)."""
+        map_ = SplineFeatures(dense(Z).T, self.order)
+        return lambda X, out=None: map_(X, precision, out)
+
+    def diag(self, X: Rows) -> Array:
+        """Return K(x, x), the same for all x."""
+        return np.full(X.shape[0], periodic_spline(np.zeros(1), self.order)[0] ** X.shape[1])
+
+    def feature_map(
+        self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
+    ) -> SplineFeatures:
+        """Draw knots uniformly; the features are splines of half the order."""
+        return SplineFeatures(rng.random((n_features, size)), self.order / 2)
+
+
+class Sobolev(Kernel):
+    """The first-order Sobolev kernel on [0, 1], ``K(x, z) = 1 + min(x, z)``, a product over columns.
+
+    Its space is the functions with a square-integrable derivative,
+    ``||f||^2 = f(0)^2 + integral of f'(x)^2``.
+
+    Examples
+    --------
+    >>> Sobolev()(np.array([[0.2]]), np.array([[0.1], [0.5]]))
+    array([[1.1, 1.2]])
+    """
+
+    bounded = True
+
+    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+        """Return X -> K(X, Z)."""
+        points = self._checked(Z)
+
+        def block(X: Rows, out: Array | None = None) -> Array:
+            rows = self._checked(X)
+            out = _output(rows, len(points), precision, out)
+            out[...] = 1.0
+            for column, knots in zip(rows.T, points.T, strict=True):
+                out *= 1.0 + np.minimum(column[:, None], knots)
+            return out
+
+        return block
+
+    def diag(self, X: Rows) -> Array:
+        """Return K(x, x)."""
+        return np.asarray(np.prod(1.0 + self._checked(X), axis=1))
+
+    @staticmethod
+    def _checked(X: Rows) -> Array:
+        rows = dense(X)
+        if rows.size and (rows.min() < 0.0):
+            raise ValueError(
+                f"the Sobolev kernel 1 + min(x, z) needs columns of at least 0 (meant: [0, 1]), "
+                f"got {rows.min():g}; try sklearn.preprocessing.MinMaxScaler(clip=True)"
+            )
+        return rows

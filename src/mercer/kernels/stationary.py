@@ -1,0 +1,232 @@
+"""Kernels of the scaled distance: Gaussian, Laplacian (L1 and L2) and Matern."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+
+from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.kernels.bandwidth import is_resolved, resolve_bandwidth
+from mercer.kernels.base import Kernel, dense
+from mercer.kernels.distances import ScaledDistances
+from mercer.kernels.feature_maps import FourierFeatures, gaussian_directions
+
+
+class _Stationary(Kernel):
+    """K depends on (x - z) / bandwidth alone and K(x, x) = 1."""
+
+    bounded = True
+    metric = "euclidean"
+    bandwidth: Any
+
+    def fitted(self, X: Rows) -> _Stationary:
+        """Return a copy with the bandwidth as numbers."""
+        bandwidth = resolve_bandwidth(self.bandwidth, X, self.metric)
+        if is_resolved(self.bandwidth):
+            return self
+        return clone(self).set_params(bandwidth=bandwidth)  # type: ignore[no-any-return]
+
+    def with_bandwidth(self, bandwidth: float | Array) -> _Stationary:
+        """Return a copy with another bandwidth."""
+        return clone(self).set_params(bandwidth=bandwidth)  # type: ignore[no-any-return]
+
+    def diag(self, X: Rows) -> Array:
+        """Return ones."""
+        return np.ones(X.shape[0])
+
+    def _scale(self, directions: Array) -> Array:
+        return directions / (self.bandwidth * np.ones(len(directions)))[:, None]
+
+
+class _Profile:
+    """``shape(-d^2/2)`` in place: a block kernel from distances."""
+
+    def __init__(self, distances: ScaledDistances, shape: Callable[[Array], Array]) -> None:
+        self.distances = distances
+        self.shape = shape
+
+    def __call__(self, X: Rows, out: Array | None = None) -> Array:
+        return self.shape(self.distances(X, out))
+
+
+class Gaussian(_Stationary):
+    """The Gaussian kernel ``K(x, z) = exp(-||x - z||^2 / (2 bandwidth^2))``.
+
+    Parameters
+    ----------
+    bandwidth : float, array of shape (d,) or "median"
+        Length scale, one for all columns or one a column. "median" takes the median distance
+        between rows.
+
+    Examples
+    --------
+    >>> Gaussian(bandwidth=1.0)(np.array([[0.0], [1.0]])).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    """
+
+    accepts_sparse = True
+
+    def __init__(self, bandwidth: float | Array | str = "median") -> None:
+        self.bandwidth = bandwidth
+
+    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+        """Return X -> K(X, Z)."""
+        return _Profile(
+            ScaledDistances(Z, self.bandwidth, precision), lambda value: np.exp(value, out=value)
+        )
+
+    def feature_map(
+        self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
+    ) -> FourierFeatures:
+        """Draw cosines with frequencies N(0, 1 / bandwidth^2)."""
+        frequencies = self._scale(gaussian_directions(n_features, size, rng, orthogonal))
+        return FourierFeatures.draw(frequencies, rng)
+
+
+class Matern(_Stationary):
+    """The Matern kernel of smoothness nu = 1/2, 3/2 or 5/2; with ``r = ||x - z|| / bandwidth``:
+
+    - nu = 1/2: ``exp(-r)``
+    - nu = 3/2: ``(1 + sqrt(3) r) exp(-sqrt(3) r)``
+    - nu = 5/2: ``(1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r)``
+
+    Parameters
+    ----------
+    nu : 0.5, 1.5 or 2.5
+        Smoothness: functions are nu - 1/2 times differentiable in mean square.
+    bandwidth : float, array of shape (d,) or "median"
+        Length scale.
+
+    Examples
+    --------
+    >>> Matern(nu=1.5, bandwidth=1.0)(np.array([[0.0], [1.0]])).round(3)
+    array([[1.   , 0.483],
+           [0.483, 1.   ]])
+    """
+
+    accepts_sparse = True
+
+    def __init__(self, nu: float = 1.5, bandwidth: float | Array | str = "median") -> None:
+        self.nu = nu
+        self.bandwidth = bandwidth
+
+    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+        """Return X -> K(X, Z)."""
+        shapes = {0.5: _exponential, 1.5: _once_differentiable, 2.5: _twice_differentiable}
+        if self.nu not in shapes:
+            raise ValueError(
+                f"nu of Matern must be 0.5, 1.5 or 2.5, got {self.nu!r}; for a smoother kernel "
+                f"use Gaussian()"
+            )
+        # The square root magnifies an error near 0: distances in float64 whatever the output.
+        distances = ScaledDistances(Z, self.bandwidth, "float64")
+        shape = shapes[self.nu]
+
+        def block(X: Rows, out: Array | None = None) -> Array:
+            value = distances(X)
+            value *= -2.0
+            np.sqrt(value, out=value)
+            if out is None:
+                out = np.empty(value.shape, dtype=precision)
+            out[...] = value
+            return shape(out)
+
+        return block
+
+    def feature_map(
+        self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
+    ) -> FourierFeatures:
+        """Draw cosines with Student-t frequencies of 2 nu degrees of freedom."""
+        directions = gaussian_directions(n_features, size, rng, orthogonal)
+        directions *= np.sqrt(2 * self.nu / rng.chisquare(2 * self.nu, size=size))
+        return FourierFeatures.draw(self._scale(directions), rng)
+
+
+class LaplacianL2(Matern):
+    """The Laplacian kernel of the L2 distance, ``K(x, z) = exp(-||x - z||_2 / bandwidth)``.
+
+    Also called exponential, or Matern with nu = 1/2.
+
+    Examples
+    --------
+    >>> LaplacianL2(bandwidth=2.0)(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(3)
+    array([[0.082]])
+    """
+
+    def __init__(self, bandwidth: float | Array | str = "median") -> None:
+        self.bandwidth = bandwidth
+
+    @property
+    def nu(self) -> float:  # type: ignore[override]
+        """Smoothness, always 1/2."""
+        return 0.5
+
+
+class LaplacianL1(_Stationary):
+    """The Laplacian kernel of the L1 distance, ``K(x, z) = exp(-||x - z||_1 / bandwidth)``.
+
+    This is scikit-learn's ``laplacian_kernel`` with ``gamma = 1 / bandwidth``; it is a product over
+    columns. Its evaluation takes differences one by one: slower than the L2 form.
+
+    Examples
+    --------
+    >>> LaplacianL1(bandwidth=2.0)(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(3)
+    array([[0.03]])
+    """
+
+    metric = "cityblock"
+
+    def __init__(self, bandwidth: float | Array | str = "median") -> None:
+        self.bandwidth = bandwidth
+
+    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+        """Return X -> K(X, Z)."""
+        points = dense(Z) / self.bandwidth
+
+        def block(X: Rows, out: Array | None = None) -> Array:
+            if out is None:
+                out = np.empty((X.shape[0], len(points)), dtype=precision)
+            np.negative(cdist(dense(X) / self.bandwidth, points, "cityblock"), out=out)
+            return np.exp(out, out=out)
+
+        return block
+
+    def feature_map(
+        self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
+    ) -> FourierFeatures:
+        """Draw cosines with Cauchy frequencies."""
+        if orthogonal:
+            raise ValueError(
+                "orthogonal=True needs a kernel of the L2 distance, got LaplacianL1; try "
+                "LaplacianL2()"
+            )
+        return FourierFeatures.draw(self._scale(rng.standard_cauchy((n_features, size))), rng)
+
+
+def _exponential(r: Array) -> Array:
+    np.negative(r, out=r)
+    return np.exp(r, out=r)
+
+
+def _once_differentiable(r: Array) -> Array:
+    r *= np.sqrt(3.0)
+    factor = np.exp(-r)
+    r += 1.0
+    r *= factor
+    return r
+
+
+def _twice_differentiable(r: Array) -> Array:
+    r *= np.sqrt(5.0)
+    factor = np.exp(-r)
+    square = r * r
+    square /= 3.0
+    r += 1.0
+    r += square
+    r *= factor
+    return r

@@ -1,0 +1,177 @@
+"""Sums over rows: all that a solver needs to know of the data.
+
+.. math::
+
+    S = \\sum_i w_i h(x_i) h(x_i)', \\qquad t = \\sum_i w_i h(x_i) y_i'
+
+They add over blocks, shards and machines, and they subtract: a fold, or rows to forget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from mercer.bases.whitening import Whitener
+from mercer.contracts import Array
+from mercer.validation import check_total_weight
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """``(A + lambda I) v = b`` in whitened coordinates, and what scoring needs beside it.
+
+    With an intercept the moments are centered: ``A = R'(S/W - m m')R``, ``b = R'(t/W - m ybar)``,
+    and the intercept is ``ybar - m'c``.
+    """
+
+    A: Array  # (r, r)
+    b: Array  # (r, k)
+    target_square: Array  # (k,) mean of y^2, centered with an intercept
+    mean_h: Array  # (M,) zeros without an intercept
+    mean_y: Array  # (k,) zeros without an intercept
+    count: float  # what one row's share of the fit is measured against
+
+    def intercept(self, coefficients: Array) -> Array:
+        """Return ``ybar - m'c``."""
+        return np.asarray(self.mean_y - self.mean_h @ coefficients)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over rows, stored as sums and normalized on reading.
+
+    Sums over all rows (``weight``, ``sum_h``, ``gram``) are kept apart from those over labelled
+    rows (``target_*``, ``cross``, ``sum_y``, ``sum_yy``).
+
+    Examples
+    --------
+    >>> H, y = np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]])
+    >>> both = Moments.of(H, y)
+    >>> parts = Moments.of(H[:1], y[:1]) + Moments.of(H[1:], y[1:])
+    >>> both.gram.item(), parts.gram.item(), (both - parts).gram.item()
+    (5.0, 5.0, 0.0)
+    """
+
+    rows: int
+    weight: float
+    sum_h: Array  # (M,)
+    gram: Array  # (M, M)
+    target_rows: int
+    target_weight: float
+    target_sum_h: Array  # (M,)
+    cross: Array  # (M, k)
+    sum_y: Array  # (k,)
+    sum_yy: Array  # (k,)
+
+    @classmethod
+    def of(cls, H: Array, Y: Array, weight: Array | None = None) -> Moments:
+        """Compute from all rows at once, in float64: the definition."""
+        H, Y = np.asarray(H, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+        w = np.ones(len(H)) if weight is None else np.asarray(weight, dtype=np.float64)
+        total, weighted = float(w.sum()), H * w[:, None]
+        return cls(
+            rows=len(H),
+            weight=total,
+            sum_h=weighted.sum(axis=0),
+            gram=weighted.T @ H,
+            target_rows=len(H),
+            target_weight=total,
+            target_sum_h=weighted.sum(axis=0),
+            cross=weighted.T @ Y,
+            sum_y=w @ Y,
+            sum_yy=w @ Y**2,
+        )
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        return len(self.sum_h)
+
+    def __add__(self, other: Moments) -> Moments:
+        """Return the moments of both sets of rows."""
+        return self._combine(other, 1)
+
+    def __sub__(self, other: Moments) -> Moments:
+        """Return the moments of the rows of ``self`` that are not in ``other``."""
+        return self._combine(other, -1)
+
+    def _combine(self, other: Moments, sign: int) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        if self.cross.shape != other.cross.shape:
+            raise ValueError(
+                f"moments add only over one basis and the same outputs: got (M, k) = "
+                f"{self.cross.shape} and {other.cross.shape}"
+            )
+        return Moments(
+            **{
+                f.name: getattr(self, f.name) + sign * getattr(other, f.name) for f in fields(self)
+            }
+        )
+
+    def scaled(self, factor: float) -> Moments:
+        """Return the moments with every weight multiplied by ``factor``."""
+        counts = ("rows", "target_rows")
+        return Moments(
+            **{
+                f.name: getattr(self, f.name) * (1 if f.name in counts else factor)
+                for f in fields(self)
+            }
+        )
+
+    def normal_equations(self, whitener: Whitener, intercept: bool) -> NormalEquations:
+        """Return (A, b) in the coordinates of ``whitener``."""
+        check_total_weight(self.weight)
+        check_total_weight(self.target_weight)
+        A = whitener.matrix(self.gram)
+        A /= self.weight
+        b = whitener.vectors(self.cross) / self.target_weight
+        square = self.sum_yy / self.target_weight
+        mean_h, mean_y = self.means(intercept)
+        if intercept:
+            target_mean_h = self.target_sum_h / self.target_weight
+            m = whitener.vectors(mean_h)
+            A -= np.outer(m, m)
+            b = b - np.outer(whitener.vectors(target_mean_h), mean_y)
+            square = square - mean_y**2
+        return NormalEquations(
+            A=A,
+            b=b,
+            target_square=np.maximum(square, 0.0),
+            mean_h=mean_h,
+            mean_y=mean_y,
+            # Weights are repeat counts where they are over one on average; weights that were
+            # scaled to a small sum must not turn many rows into few.
+            count=max(self.target_weight, float(self.target_rows)),
+        )
+
+    def means(self, intercept: bool) -> tuple[Array, Array]:
+        """Return the means of h and y that an intercept takes off: zeros without one."""
+        if not intercept:
+            return np.zeros(self.size), np.zeros(len(self.sum_y))
+        return self.sum_h / self.weight, self.sum_y / self.target_weight
+
+    def squared_error(self, coefficients: Array, intercept: Array) -> Array:
+        """Return ``sum_i w_i (y_i - c'h(x_i) - a)^2`` over labelled rows, for each column of c.
+
+        Only for moments whose rows are all labelled. Columns of ``coefficients`` (M, k) and
+        entries of ``intercept`` (k,) belong to the outputs, repeated where there are several
+        solutions: shapes (M, l * k) and (l * k,) give (l * k,).
+        """
+        repeats = coefficients.shape[1] // self.cross.shape[1]
+        cross, sum_y, sum_yy = (
+            np.tile(value, repeats) for value in (self.cross, self.sum_y, self.sum_yy)
+        )
+        fit_square = np.einsum("ij,ij->j", coefficients, self.gram @ coefficients)
+        fit_sum = self.sum_h @ coefficients
+        error = (
+            sum_yy
+            + fit_square
+            + self.weight * intercept**2
+            - 2.0 * np.einsum("ij,ij->j", coefficients, cross)
+            - 2.0 * intercept * sum_y
+            + 2.0 * intercept * fit_sum
+        )
+        return np.asarray(np.maximum(error, 0.0))

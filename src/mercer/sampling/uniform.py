@@ -1,0 +1,20 @@
+"""Rows drawn uniformly, without replacement."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.contracts import Array
+
+
+def uniform_indices(n_rows: int, size: int, rng: np.random.Generator) -> Array:
+    """Draw ``size`` of ``n_rows`` indices without replacement, in increasing order.
+
+    All of them, in order and without touching the generator, when ``size`` is at least ``n_rows``.
+
+    >>> uniform_indices(3, 5, np.random.default_rng(0))
+    array([0, 1, 2])
+    """
+    if size >= n_rows:
+        return np.arange(n_rows)
+    return np.sort(rng.choice(n_rows, size=size, replace=False, shuffle=False))

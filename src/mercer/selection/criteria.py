@@ -1,0 +1,134 @@
+"""How alpha is chosen: a score for every alpha of a path, without refitting.
+
+All scores are mean squared errors, summed over outputs, in the units of y.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer.contracts import Array
+from mercer.selection.problems import Problem
+from mercer.validation import check_count, from_alias
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores along a path: ``mean`` (alphas,), and by fold where there are folds."""
+
+    mean: Array
+    by_fold: Array | None = None
+
+
+class Criterion(BaseEstimator):  # type: ignore[misc]
+    """Scores a path of alphas; lower is better."""
+
+    #: In how many pieces the moments must be kept.
+    folds = 1
+    label = ""
+
+    def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
+        """Return a score for every alpha."""
+        raise TypeError(f"{type(self).__name__} does not define score()")
+
+
+class GCV(Criterion):
+    """Generalized cross-validation (Golub, Heath and Wahba, 1979), from one pass.
+
+    .. math:: \\mathrm{GCV}(\\lambda) =
+              \\frac{\\frac1W \\sum_i w_i (y_i - f(x_i))^2}{(1 - \\mathcal{N}(\\lambda)/n)^2}
+
+    with N(lambda) the effective dimension (plus one for an intercept). Weights count as repeated
+    rows.
+    """
+
+    label = "generalized cross-validation"
+
+    def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
+        """Return GCV for every alpha."""
+        spectrum = problem.spectrum
+        scores = np.empty(len(alphas))
+        for i, alpha in enumerate(alphas):
+            left = np.maximum(problem.target_square - spectrum.explained(alpha), 0.0)
+            freedom = spectrum.effective_dimension(alpha) + problem.intercept
+            share = 1.0 - freedom / problem.count
+            # An interpolating fit leaves no freedom to judge it by.
+            scores[i] = left @ problem.units / share**2 if share > 1e-6 else np.inf
+        return Scores(scores)
+
+
+class KFold(Criterion):
+    """K-fold cross-validation, from the one pass that builds the moments.
+
+    Parameters
+    ----------
+    n_splits : int
+        K; rows are dealt to folds at random.
+    """
+
+    def __init__(self, n_splits: int = 5) -> None:
+        self.n_splits = n_splits
+
+    @property
+    def folds(self) -> int:  # type: ignore[override]
+        """K."""
+        return check_count(self.n_splits, "n_splits of KFold", minimum=2)
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        """What it is, for people."""
+        return f"{self.n_splits}-fold cross-validation"
+
+    def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
+        """Return the mean over folds for every alpha."""
+        by_fold = problem.fold_errors(self.folds, alphas, rng)
+        by_fold = by_fold[~np.isnan(by_fold).any(axis=1)]
+        if len(by_fold) == 0:
+            raise ValueError(
+                f"{self.label} needs at least 2 rows, got n_samples={problem.count:g}: use "
+                f"selection='gcv' or a number for alpha"
+            )
+        return Scores(by_fold.mean(axis=0), by_fold)
+
+
+class LeaveOneOut(Criterion):
+    """Leave-one-out, exact, from a second pass over all rows or a sample of them.
+
+    .. math:: \\frac1W \\sum_i w_i \\Big(\\frac{y_i - f(x_i)}{1 - \\ell_i(\\lambda)}\\Big)^2
+
+    with the leverage l_i of row i. It equals n refits, each without one row and with the same total
+    penalty ``lambda W``.
+
+    Parameters
+    ----------
+    sample : int or None
+        How many rows are left out, one at a time; None means all.
+    """
+
+    def __init__(self, sample: int | None = None) -> None:
+        self.sample = sample
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        """What it is, for people."""
+        rows = "all" if self.sample is None else f"{self.sample}"
+        return f"leave-one-out on {rows} rows"
+
+    def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
+        """Return the weighted mean over rows for every alpha."""
+        if self.sample is not None:
+            check_count(self.sample, "sample of LeaveOneOut")
+        errors, weight = problem.row_errors(alphas, self.sample, rng)
+        return Scores(weight @ errors / weight.sum())
+
+
+CRITERIA: dict[str, type[Criterion]] = {"gcv": GCV, "kfold": KFold, "loo": LeaveOneOut}
+
+
+def as_criterion(selection: Any) -> Criterion:
+    """Turn a name into a criterion; pass objects through."""
+    return from_alias(selection, CRITERIA, Criterion, "selection")

@@ -1,0 +1,236 @@
+"""The sizes of a fit, and the memory it needs, before any work is done."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sklearn.base import clone
+
+from mercer.bases import BasisTransformer, FullKernel, Landmarks, as_basis
+from mercer.contracts import Precision, RowSource
+from mercer.engines import available_cores
+from mercer.kernels import Kernel, Precomputed
+from mercer.validation import MemoryLimitError, check_choice, check_number
+
+#: Rows up to which the full kernel is the automatic basis: exact, and a second or two.
+FULL_ROWS = 2000
+#: Multiply-adds (n M^2) below which float64 costs less than about half a second.
+FLOAT64_WORK = 2e10
+#: Entries of a block of basis values: about what a core's share of the last-level cache holds.
+BLOCK_ENTRIES = 2**22
+
+_UNITS = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20}
+_UNITS |= {"gib": 2**30, "tib": 2**40}
+
+
+def parse_memory(limit: Any) -> int:
+    """Return a memory limit in bytes; "auto" is half of what is free now.
+
+    >>> parse_memory("1.5GB"), parse_memory(2000)
+    (1500000000, 2000)
+    """
+    if isinstance(limit, str) and limit != "auto":
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([a-zA-Z]*)\s*", limit)
+        if match is None or match[2].lower() not in _UNITS:
+            raise ValueError(
+                f"memory_limit must be a number of bytes, a size such as '2GB' or '500MB', or "
+                f"'auto', got {limit!r}"
+            )
+        limit = float(match[1]) * _UNITS[match[2].lower()]
+    if isinstance(limit, str):
+        return available_memory() // 2
+    return int(check_number(limit, "memory_limit", above=0.0, hint="; for example '2GB'"))
+
+
+def available_memory() -> int:
+    """Bytes of memory that are free for use now."""
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except FileNotFoundError:  # not Linux
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def human_bytes(number: float) -> str:
+    """Write bytes for people.
+
+    >>> human_bytes(1.5e9)
+    '1.5 GB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} TB"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit will do.
+
+    Attributes
+    ----------
+    basis : BasisTransformer
+        The unfitted basis, its size decided.
+    size : int
+        M, the number of functions.
+    precision : "float32" or "float64"
+        Of blocks and their products.
+    block_rows : int
+        Rows evaluated at a time by one lane.
+    lanes : int
+        Threads, each with sums of its own.
+    folds : int
+        Pieces that moments are kept in.
+    memory : int
+        Estimated peak, in bytes, above what the process and its data hold already.
+    memory_limit : int
+        What it may be.
+    reason : str
+        Why this basis and this precision.
+    """
+
+    basis: BasisTransformer
+    size: int
+    precision: Precision
+    block_rows: int
+    lanes: int
+    folds: int
+    memory: int
+    memory_limit: int
+    reason: str
+
+
+def make_plan(
+    source: RowSource,
+    kernel: Kernel,
+    basis: Any,
+    *,
+    dtype: str,
+    memory_limit: Any,
+    outputs: int,
+    folds: int = 1,
+    fixed_basis: bool = False,
+) -> Plan:
+    """Decide basis, precision and block sizes, or say which parameter to lower.
+
+    ``fixed_basis`` asks for one that further rows can be added to (never the full kernel).
+    """
+    check_choice(dtype, "dtype", ["auto", "float32", "float64"])
+    limit = parse_memory(memory_limit)
+    n_rows = source.n_rows
+    reason = "asked for"
+    if isinstance(basis, str) and basis == "auto":
+        small = n_rows <= FULL_ROWS and not fixed_basis
+        if small and _dual_memory(n_rows, source.n_features) <= limit:
+            chosen: BasisTransformer = FullKernel()
+            reason = f"the exact kernel is affordable up to {FULL_ROWS} rows"
+        else:
+            chosen = Landmarks()
+            reason = (
+                "landmarks: further rows can be added"
+                if fixed_basis
+                else f"landmarks: more than {FULL_ROWS} rows"
+            )
+    else:
+        chosen = clone(as_basis(basis))
+    size = chosen.wanted_size(n_rows)
+    if chosen.dual:
+        memory = _dual_memory(n_rows, source.n_features)
+        if memory > limit:
+            raise MemoryLimitError(
+                f"the full kernel of {n_rows} rows needs about {human_bytes(memory)}, over the "
+                f"memory_limit of {human_bytes(limit)}: use basis='landmarks', fewer rows, or "
+                f"raise memory_limit"
+            )
+        return Plan(chosen, n_rows, "float64", 1, 1, 1, memory, limit, reason)
+    automatic = getattr(chosen, "n_components", None) is None and isinstance(
+        getattr(chosen, "sampling", ""), str
+    )
+    plan = _sized(
+        Plan(chosen, size, "float64", 1, 1, folds, 0, limit, reason),
+        n_rows,
+        kernel,
+        dtype,
+        source.n_features,
+        outputs,
+    )
+    if plan.memory > limit and automatic:
+        while plan.memory > limit and plan.size > 100:
+            plan = _sized(
+                replace(plan, size=max(100, int(plan.size * 0.8))),
+                n_rows,
+                kernel,
+                dtype,
+                source.n_features,
+                outputs,
+            )
+        plan = replace(plan, reason=f"{reason}; {plan.size} functions fit the memory limit")
+    if plan.memory > limit:
+        parameter = "n_components of the basis" if plan.size > 100 else "the number of columns"
+        raise MemoryLimitError(
+            f"the fit needs about {human_bytes(plan.memory)} for {plan.size} functions, over the "
+            f"memory_limit of {human_bytes(limit)}: lower {parameter}, or raise memory_limit"
+        )
+    if automatic and plan.size != size:
+        plan = replace(plan, basis=chosen.resized(plan.size))
+    return plan
+
+
+def _sized(
+    plan: Plan, n_rows: int, kernel: Kernel, dtype: str, n_features: int, outputs: int
+) -> Plan:
+    """Fill in precision, blocks, lanes and memory for the plan's size."""
+    size = plan.size
+    precision: Precision = "float64"
+    if dtype == "float32" or (
+        dtype == "auto" and kernel.bounded and n_rows * float(size) ** 2 > FLOAT64_WORK
+    ):
+        precision = "float32"
+    block_rows = min(max(512, min(8192, BLOCK_ENTRIES // max(1, size))), max(1, n_rows))
+    lanes = min(available_cores(), max(1, n_rows // block_rows))
+    if isinstance(kernel, Precomputed):
+        n_features = 0  # the matrix is in memory already
+    while True:
+        memory = _primal_memory(size, precision, block_rows, lanes, plan.folds, n_features, outputs)
+        if memory <= plan.memory_limit or (lanes == 1 and block_rows <= 512):
+            break
+        if lanes > 1:
+            lanes -= 1
+        else:
+            block_rows = max(512, block_rows // 2)
+    return replace(
+        plan, precision=precision, block_rows=block_rows, lanes=lanes, memory=memory
+    )
+
+
+def _primal_memory(
+    size: int,
+    precision: Precision,
+    block_rows: int,
+    lanes: int,
+    folds: int,
+    n_features: int,
+    outputs: int,
+) -> int:
+    """Peak bytes of accumulation or solve, whichever is more."""
+    square, width = 8 * size**2, 4 if precision == "float32" else 8
+    # A lane holds a block, one of the same shape for the deflated part or float64 distances, and
+    # the block of rows in float64.
+    lane = square * folds + width * size**2 + block_rows * (size * (width + 8) + 40 * n_features)
+    reading = 4 * lanes * folds * block_rows * 8 * (n_features + outputs)
+    accumulate = lanes * lane + reading
+    # Gamma and its factor, S, A, and two work matrices of the factorization; folds stay beside.
+    solve = square * (6 + folds) + 8 * size * (n_features + 30 * outputs)
+    return int(max(accumulate, solve))
+
+
+def _dual_memory(n_rows: int, n_features: int) -> int:
+    """Peak bytes of the dual solve: K, its factor or eigenvectors, and work space."""
+    return int(8 * n_rows**2 * 4 + 16 * n_rows * n_features)

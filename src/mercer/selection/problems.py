@@ -1,0 +1,189 @@
+"""A solved-for-every-alpha view of a fit: what criteria score and what the last solve uses.
+
+The primal problem knows moments, the dual problem the kernel matrix; criteria see neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from mercer.bases.whitening import Whitener
+from mercer.contracts import Array, Solution
+from mercer.moments import Moments
+from mercer.selection.folds import dual_fold_errors, fold_errors
+from mercer.solvers import DualSystem, Ridge, RidgeState, Spectrum
+
+
+class Problem(Protocol):
+    """One basis, one set of rows, any alpha."""
+
+    intercept: bool
+    #: (k,) squares of the units that targets are kept in, so that errors are in the user's units.
+    units: Array
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """Eigenvalues of A and the coordinates of b."""
+
+    @property
+    def target_square(self) -> Array:
+        """Mean square of y, centered with an intercept; shape (k,)."""
+
+    @property
+    def count(self) -> float:
+        """How many rows the fit counts as."""
+
+    def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
+        """Return coefficients (M, k), intercept (k,) and how they were found."""
+
+    def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
+        """Return held-out mean squared errors of shape (folds, alphas)."""
+
+    def row_errors(
+        self, alphas: Array, sample: int | None, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Return leave-one-out squared errors (rows, alphas) and the rows' weights."""
+
+
+@dataclass
+class PrimalProblem:
+    """Moments of a fixed basis, in one piece or by fold."""
+
+    folds: Sequence[Moments]
+    whitener: Whitener
+    solver: Ridge
+    intercept: bool
+    units: Array
+    #: Reads the rows again for leave-one-out: (alphas, sample, problem, rng) -> errors, weights.
+    second_pass: Callable[..., tuple[Array, Array]] | None = None
+
+    @cached_property
+    def total(self) -> Moments:
+        """The moments of all folds together."""
+        total = self.folds[0]
+        for fold in self.folds[1:]:
+            total = total + fold
+        return total
+
+    @cached_property
+    def _equations(self) -> Any:
+        return self.total.normal_equations(self.whitener, self.intercept)
+
+    @cached_property
+    def _state(self) -> RidgeState:
+        return self.solver.prepare(self._equations.A, self._equations.b)
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """Eigenvalues of A and the coordinates of b."""
+        return self._state.spectrum
+
+    @property
+    def target_square(self) -> Array:
+        """Mean square of y, centered with an intercept; shape (k,)."""
+        return np.asarray(self._equations.target_square)
+
+    @property
+    def count(self) -> float:
+        """How many rows the fit counts as."""
+        return float(self._equations.count)
+
+    @property
+    def mean_h(self) -> Array:
+        """Mean of h, zeros without an intercept."""
+        return np.asarray(self._equations.mean_h)
+
+    @property
+    def mean_y(self) -> Array:
+        """Mean of y, zeros without an intercept."""
+        return np.asarray(self._equations.mean_y)
+
+    @cached_property
+    def directions(self) -> Array:
+        """``T = R U`` of shape (M, r): coefficients of the eigendirections."""
+        return self.whitener.coefficients(self.spectrum.vectors)
+
+    def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
+        """Return coefficients (M, k), intercept (k,) and how they were found."""
+        solution = self.solver.solve(self._state, alpha)
+        coefficients = self.whitener.coefficients(solution.value)
+        return coefficients, self._equations.intercept(coefficients), solution
+
+    def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
+        """Return held-out mean squared errors of shape (folds, alphas), from moments alone."""
+        return fold_errors(self, alphas)
+
+    def row_errors(
+        self, alphas: Array, sample: int | None, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Return leave-one-out squared errors (rows, alphas) and the rows' weights."""
+        if self.second_pass is None:
+            raise ValueError(
+                "leave-one-out needs the rows again, and these moments came without them "
+                "(partial_fit): use selection='gcv', or a number for alpha"
+            )
+        return self.second_pass(self, alphas, sample, rng)
+
+
+@dataclass
+class DualProblem:
+    """The kernel matrix of all rows."""
+
+    system: DualSystem
+    units: Array
+
+    @property
+    def intercept(self) -> bool:
+        """Whether a constant is fitted."""
+        return self.system.intercept
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """Eigenvalues of A and the coordinates of b."""
+        return self.system.spectrum
+
+    @property
+    def target_square(self) -> Array:
+        """Mean square of y, centered with an intercept; shape (k,)."""
+        return self.system.target_square
+
+    @property
+    def count(self) -> float:
+        """How many rows the fit counts as."""
+        return self.system.count
+
+    def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
+        """Return coefficients (n, k), intercept (k,) and how they were found."""
+        return self.system.solve(alpha)
+
+    def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
+        """Return held-out mean squared errors of shape (folds, alphas), by refitting."""
+        return dual_fold_errors(self.system, n_splits, alphas, self.units, rng)
+
+    def row_errors(
+        self, alphas: Array, sample: int | None, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Return leave-one-out squared errors (rows, alphas) and the rows' weights.
+
+        All rows, whatever the sample: the eigenvectors give their leverages at no cost.
+        """
+        system, spectrum = self.system, self.system.spectrum
+        filters = np.stack([spectrum.filter(alpha) for alpha in alphas], axis=1)
+        kept = spectrum.values[:, None] * filters  # s / (s + alpha)
+        leverage = spectrum.vectors**2 @ kept
+        if system.intercept:
+            leverage += (system.weight / system.total)[:, None]
+        centered = system.root[:, None] * (system.Y - system.mean_y)
+        rotated = spectrum.vectors.T @ centered
+        errors = np.zeros((len(system.Y), len(alphas)))
+        for output, unit in enumerate(self.units):
+            fitted = spectrum.vectors @ (kept * rotated[:, output : output + 1])
+            residual = (centered[:, output : output + 1] - fitted) / system.root[:, None]
+            errors += unit * (residual / np.maximum(1.0 - leverage, 1e-12)) ** 2
+        return errors, system.weight
+

@@ -1,0 +1,132 @@
+"""The full kernel in its dual form: one coefficient a row.
+
+.. math:: (K + \\lambda W \\operatorname{diag}(1/w))\\, a = y - \\mu, \\qquad
+          \\textstyle\\sum_i a_i = 0 \\text{ determines the intercept } \\mu.
+
+Without an intercept mu is 0. The symmetric form ``B = D^(1/2) K D^(1/2) / W`` with ``D = diag(w)``
+(and K centered by the weighted mean where there is an intercept) has the same spectrum as A of the
+normal equations, so path, scores and effective dimension are computed as for any other basis.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mercer.contracts import Array, Solution, Status
+from mercer.solvers.spectrum import Spectrum
+
+
+@dataclass
+class DualSystem:
+    """K, targets and weights of all rows.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Kernel matrix in float64.
+    Y : array of shape (n, k)
+        Targets.
+    weight : array of shape (n,)
+        Positive weights.
+    intercept : bool
+        Whether a constant is fitted without penalty.
+    """
+
+    K: Array
+    Y: Array
+    weight: Array
+    intercept: bool
+
+    def __post_init__(self) -> None:
+        self.total = float(self.weight.sum())
+        self.root = np.sqrt(self.weight)
+        share = self.weight / self.total
+        self.mean_y = share @ self.Y if self.intercept else np.zeros(self.Y.shape[1])
+        self.mean_h = share @ self.K if self.intercept else np.zeros(len(self.K))
+
+    @property
+    def target_square(self) -> Array:
+        """The weighted mean of y^2, centered with an intercept; shape (k,)."""
+        return np.asarray(self.weight @ (self.Y - self.mean_y) ** 2 / self.total)
+
+    @property
+    def count(self) -> float:
+        """What one row's share of the fit is measured against (see Moments)."""
+        return max(self.total, float(len(self.Y)))
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """Eigenvalues s of B, its eigenvectors U, and ``sqrt(s) U' D^(1/2) (y - ybar) / sqrt(W)``."""
+        B = np.array(self.K)
+        if self.intercept:
+            B -= self.mean_h[:, None]
+            B -= self.mean_h[None, :]
+            B += self.mean_h @ self.weight / self.total
+        B *= self.root[:, None] / self.total
+        B *= self.root[None, :]
+        raw = Spectrum.of(B, self.root[:, None] * (self.Y - self.mean_y) / np.sqrt(self.total))
+        return Spectrum(raw.values, raw.vectors, np.sqrt(raw.values)[:, None] * raw.beta)
+
+    def coefficients(self, filtered: Array) -> Array:
+        """Return a for ``filtered = beta / (s + alpha)``, in eigencoordinates."""
+        scale = np.zeros_like(self.spectrum.values)
+        np.divide(1.0, np.sqrt(self.spectrum.values), out=scale, where=self.spectrum.values > 0)
+        inner = self.spectrum.vectors @ (scale[:, None] * filtered)
+        a = self.root[:, None] * inner / np.sqrt(self.total)
+        if self.intercept:
+            # The constant direction has eigenvalue 0, and rounding mixes it into small ones.
+            a -= np.outer(self.weight / self.total, a.sum(axis=0))
+        return np.asarray(a)
+
+    def constant(self, coefficients: Array) -> Array:
+        """Return the intercept that goes with the coefficients; shape (k,)."""
+        return np.asarray(self.mean_y - self.mean_h @ coefficients)
+
+    def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
+        """Return coefficients, intercept, and how they were found."""
+        start = time.perf_counter()
+        found = None if "spectrum" in self.__dict__ else self._cholesky(alpha)
+        status, reason = Status.SOLVED, "one Cholesky factorization of the kernel matrix"
+        if found is None:
+            spectrum = self.spectrum
+            a = self.coefficients(spectrum.filter(alpha)[:, None] * spectrum.beta)
+            found = a, self.constant(a)
+            reason = "eigendecomposition of the kernel matrix"
+            needless = int(self.intercept)  # the constant direction is always 0 when centered
+            if spectrum.dropped > needless:
+                status = Status.RANK_REDUCED
+                reason = (
+                    f"{spectrum.dropped - needless} of {len(self.Y)} directions are below the "
+                    f"rounding of the kernel matrix and were left out"
+                )
+        a, constant = found
+        residual = self.Y - constant - self.K @ a - alpha * self.total * a / self.weight[:, None]
+        scale = float(np.linalg.norm(self.Y - self.mean_y))
+        relative = float(np.linalg.norm(residual)) / scale if scale > 0 else 0.0
+        seconds = time.perf_counter() - start
+        return a, constant, Solution(a, status, reason, 0, np.array([relative]), seconds)
+
+    def _cholesky(self, alpha: float) -> tuple[Array, Array] | None:
+        """Solve with the bordered system for the intercept, or None if not positive definite."""
+        ridge = alpha * self.total / self.weight
+        # Rounding of the factorization grows with n and the largest eigenvalue (at most the trace).
+        noise = 4 * np.finfo(float).eps * len(self.K) * np.trace(self.K)
+        if not ridge.min() > noise:
+            return None
+        shifted = np.array(self.K, order="F")
+        shifted[np.diag_indices_from(shifted)] += ridge
+        factor, info = lapack.dpotrf(shifted, lower=1, overwrite_a=1, clean=0)
+        if info != 0:
+            return None
+        right = np.hstack([self.Y, np.ones((len(self.Y), 1))])
+        solved, info = lapack.dpotrs(factor, right, lower=1)
+        a, ones = solved[:, :-1], solved[:, -1:]
+        if not self.intercept:
+            return a, np.zeros(a.shape[1])
+        constant = a.sum(axis=0) / ones.sum()
+        return a - ones * constant, constant

@@ -1,0 +1,108 @@
+"""What every source refuses: wrong shapes, values that are no numbers, files that are not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array
+from mercer.validation import closest
+
+
+def check_file(path: str | os.PathLike[str]) -> Path:
+    """Return ``path`` as an absolute path to a file that exists and is not empty.
+
+    It is absolute so that a source still finds its file in a worker with another working folder.
+    """
+    file = Path(path).expanduser().absolute()
+    check_exists(file)
+    if file.is_dir():
+        raise IsADirectoryError(
+            f"{file} must be a file, got a folder; only a folder of .parquet files can be read "
+            f"as one source: give the path of one file in it"
+        )
+    if file.stat().st_size == 0:
+        raise ValueError(f"{file} is empty (0 bytes): it must hold at least one row; write it anew")
+    return file
+
+
+def check_exists(path: Path) -> None:
+    """Refuse a path that leads nowhere, naming the nearest file of the same folder."""
+    if path.exists():
+        return
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{path} must be a file, but its folder {path.parent} does not exist: check the path"
+        )
+    others = sorted(entry.name for entry in path.parent.iterdir())
+    hint = closest(path.name, others) if others else "; its folder is empty"
+    raise FileNotFoundError(f"{path} must be a file, but there is no such file{hint}")
+
+
+def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> None:
+    """Refuse anything but a matrix of real numbers with at least one row and one column."""
+    if len(shape) != 2:
+        raise ValueError(
+            f"Expected 2D array, got {len(shape)}D array instead: {label} must have the shape "
+            f"(rows, features), got shape {shape}. Reshape your data, with .reshape(-1, 1) for "
+            f"one feature or .reshape(1, -1) for one row"
+        )
+    if dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: {label} must hold real numbers, got {dtype}; try its "
+            f".real and .imag as columns of their own"
+        )
+    if dtype.kind not in "biuf":
+        raise ValueError(
+            f"{label} must hold numbers, got dtype {dtype}: encode other values as numbers"
+        )
+    if 0 in shape:
+        raise ValueError(
+            f"Found array with 0 {'sample(s)' if shape[0] == 0 else 'feature(s)'} (shape={shape}) "
+            f"while a minimum of 1 is required: {label} must have at least one row and one column"
+        )
+
+
+def check_labels(shape: tuple[int, ...], n_rows: int, label: str) -> None:
+    """Refuse targets that are not one value, or one row of values, a row of X."""
+    if len(shape) not in (1, 2):
+        raise ValueError(
+            f"{label} must have the shape (rows,) or (rows, outputs), got shape {shape}"
+        )
+    if shape[0] != n_rows:
+        raise ValueError(
+            f"{label} must have one value a row of X: X has {n_rows} rows, {label} has {shape[0]}"
+        )
+
+
+def check_weight_shape(shape: tuple[int, ...], n_rows: int, label: str) -> None:
+    """Refuse weights that are not one number a row of X."""
+    if shape != (n_rows,):
+        raise ValueError(
+            f"{label} must be 1-D with one number a row of X: X has {n_rows} rows, "
+            f"{label} has the shape {shape}"
+        )
+
+
+def check_indices(indices: Any, n_rows: int) -> Array:
+    """Return row numbers as a 1-D integer array whose values all lie in the source."""
+    wanted = np.asarray(indices)
+    if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):
+        raise ValueError(
+            f"indices must be a 1-D array of row numbers, got shape {wanted.shape} and dtype "
+            f"{wanted.dtype}; for a mask, try np.flatnonzero(mask)"
+        )
+    wanted = wanted.astype(np.intp, copy=False)
+    if wanted.size and (wanted.min() < 0 or wanted.max() >= n_rows):
+        outside = wanted[(wanted < 0) | (wanted >= n_rows)][0]
+        raise IndexError(f"indices must be from 0 to {n_rows - 1}, got {outside}")
+    return wanted
+
+
+def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return float32 for float32 (in any byte order), and float64 for everything else."""
+    single = dtype.kind == "f" and dtype.itemsize == 4
+    return np.dtype(np.float32 if single else np.float64)

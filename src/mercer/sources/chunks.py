@@ -1,0 +1,82 @@
+"""Pieces of rows as a reader gives them, cut and joined into blocks of the size asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer.contracts import Array
+
+
+class Piece(NamedTuple):
+    """Consecutive rows as they were read; what was not asked for, or is not there, is None."""
+
+    X: Array | None
+    y: Array | None
+    weight: Array | None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the piece holds."""
+        return next((len(part) for part in self if part is not None), 0)
+
+    def between(self, start: int, stop: int) -> Piece:
+        """Return rows ``start`` to ``stop`` as views."""
+        return Piece(*(None if part is None else part[start:stop] for part in self))
+
+
+def rechunk(pieces: Iterable[Piece], rows: int) -> Iterator[Piece]:
+    """Yield the same rows in pieces of exactly ``rows`` rows; only the last may have fewer.
+
+    A block that lies within one piece is a view of it. Any other is filled as the pieces come, so
+    that no more than one block and one piece are in memory.
+
+    >>> pieces = [Piece(None, np.arange(3), None), Piece(None, np.arange(3, 5), None)]
+    >>> [piece.y.tolist() for piece in rechunk(pieces, 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    block: Array | None = None
+    labels: list[Piece] = []
+    filled = 0
+    for piece in pieces:
+        at, end = 0, piece.n_rows
+        while at < end:
+            part = piece.between(at, min(at + rows - filled, end))
+            count = part.n_rows
+            at += count
+            if count == rows:
+                yield part
+                continue
+            if part.X is not None:
+                if block is None:
+                    block = np.empty((rows, part.X.shape[1]), dtype=part.X.dtype)
+                block[filled : filled + count] = part.X
+            labels.append(part._replace(X=None))
+            filled += count
+            if filled == rows:
+                yield _joined(block, labels, filled)
+                block, labels, filled = None, [], 0
+    if filled:
+        yield _joined(block, labels, filled)
+
+
+def even_cuts(n_rows: int, parts: int) -> list[int]:
+    """Return ``parts + 1`` row numbers that cut ``n_rows`` rows into parts of nearly equal size.
+
+    >>> even_cuts(10, 3)
+    [0, 3, 6, 10]
+    """
+    return [n_rows * part // parts for part in range(parts + 1)]
+
+
+def _joined(block: Array | None, labels: list[Piece], filled: int) -> Piece:
+    """Put a filled block and the labels of its pieces together."""
+    y = [piece.y for piece in labels if piece.y is not None]
+    weight = [piece.weight for piece in labels if piece.weight is not None]
+    return Piece(
+        None if block is None else block[:filled],
+        np.concatenate(y) if y else None,
+        np.concatenate(weight) if weight else None,
+    )

@@ -1,0 +1,109 @@
+"""Which columns of a table are features, which one is the target and which one the weight."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mercer.validation import closest
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The columns of a table that are read, by name."""
+
+    features: list[str]
+    target: str | None = None
+    weight: str | None = None
+
+    def names(self, *, features: bool = True, labels: bool = True) -> list[str]:
+        """Return the columns to read: the features, the target and weight, or all of them."""
+        chosen = list(self.features) if features else []
+        if labels:
+            chosen += [name for name in (self.target, self.weight) if name is not None]
+        return chosen
+
+
+def select_columns(
+    available: Sequence[str],
+    label: str,
+    target: str | None,
+    weight: str | None,
+    columns: Sequence[str] | None,
+) -> Selection:
+    """Return the columns asked for; ``columns=None`` means all but the target and the weight.
+
+    >>> select_columns(["a", "b", "price"], "houses.csv", "price", None, None).features
+    ['a', 'b']
+    """
+    repeated = _repeated(available)
+    if repeated:
+        raise ValueError(
+            f"{label} must have a name of its own for every column, but {repeated[0]!r} names "
+            f"more than one: rename them, or add a first line of names if it has none"
+        )
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names, got {columns!r}: write [{columns!r}]")
+    for role, name in (("target", target), ("weight", weight)):
+        if name is None:
+            continue
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{role} must be the name of a column of {label}, got {type(name).__name__}"
+            )
+        _check_present(name, available, label, f"{role} column")
+        if columns is not None and name in columns:
+            raise ValueError(
+                f"columns must not list the {role}, got {name!r} as both a feature and the "
+                f"{role}: leave it out of columns="
+            )
+    if target is not None and target == weight:
+        raise ValueError(f"target and weight must be two columns, got {target!r} for both")
+    chosen = [c for c in available if c not in (target, weight)] if columns is None else [*columns]
+    for name in chosen:
+        _check_present(name, available, label, "column")
+    if _repeated(chosen):
+        raise ValueError(f"columns must list each name once, got {_repeated(chosen)[0]!r} again")
+    if not chosen:
+        raise ValueError(f"{label} must have at least one feature column, got none: see columns=")
+    return Selection(chosen, target, weight)
+
+
+def check_kinds(selection: Selection, kinds: Mapping[str, str], label: str) -> None:
+    """Refuse features and weights that are not numbers, and targets that are no labels either.
+
+    ``kinds`` says ``"number"``, ``"text"`` or the name of another type for every column.
+    """
+    for name in selection.features:
+        if kinds[name] != "number":
+            raise ValueError(text_column(name, kinds[name], label))
+    if selection.weight is not None and kinds[selection.weight] != "number":
+        raise ValueError(
+            f"the weight column {selection.weight!r} of {label} must hold numbers, "
+            f"got {kinds[selection.weight]}: name another column"
+        )
+    if selection.target is not None and kinds[selection.target] not in ("number", "text"):
+        raise ValueError(
+            f"the target column {selection.target!r} of {label} must hold numbers or labels, "
+            f"got {kinds[selection.target]}: convert it, or name another column"
+        )
+
+
+def text_column(name: str, kind: str, label: str) -> str:
+    """Return the message for a feature that is no number."""
+    return (
+        f"feature columns must hold numbers, but column {name!r} of {label} holds {kind}: encode "
+        f"it as numbers, or leave it out with columns="
+    )
+
+
+def _check_present(name: str, available: Sequence[str], label: str, what: str) -> None:
+    """Refuse a name that the table does not have."""
+    if name not in available:
+        raise ValueError(f"{label} has no {what} {name!r}{closest(name, available)}")
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]

@@ -1,0 +1,157 @@
+"""Every message a user can get for bad input: what must be, what was got, what to try."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mercer.contracts import Array, Rows
+
+T = TypeVar("T")
+
+
+class MercerWarning(UserWarning):
+    """Something was changed on the user's behalf, who can act on it."""
+
+
+class MemoryLimitError(MemoryError, ValueError):
+    """The plan of a fit does not fit into ``memory_limit``; nothing was read or computed yet."""
+
+
+def closest(name: str, options: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the nearest option, or all options if none is near.
+
+    >>> closest("gausian", ["gaussian", "linear"])
+    "; did you mean 'gaussian'?"
+    """
+    options = [str(option) for option in options]
+    near = difflib.get_close_matches(str(name).lower(), options, n=3, cutoff=0.6)
+    if near:
+        return "; did you mean " + " or ".join(repr(option) for option in near) + "?"
+    shown = ", ".join(repr(option) for option in options[:20])
+    return f"; it must be one of {shown}" + (", ..." if len(options) > 20 else "")
+
+
+def from_alias(value: Any, aliases: Mapping[str, type[T]], kind: type, parameter: str) -> T:
+    """Turn a string into a new object of the class it names; pass objects of ``kind`` through."""
+    if isinstance(value, str):
+        if value not in aliases:
+            raise ValueError(f"unknown {parameter} {value!r}{closest(value, aliases)}")
+        return aliases[value]()
+    if isinstance(value, kind):
+        return value  # type: ignore[return-value]
+    if isinstance(value, type):
+        raise TypeError(
+            f"{parameter} must be an object, got the class {value.__name__}: "
+            f"write {value.__name__}()"
+        )
+    raise TypeError(
+        f"{parameter} must be a name ({', '.join(map(repr, aliases))}) or an object with the "
+        f"interface of {kind.__name__}, got {type(value).__name__}"
+    )
+
+
+def check_number(
+    value: Any, name: str, *, minimum: float = -np.inf, above: float = -np.inf, hint: str = ""
+) -> float:
+    """Return ``value`` as a float that is finite, at least ``minimum`` and over ``above``."""
+    wanted = (
+        f"over {above:g}" if above > -np.inf else f"at least {minimum:g}" * (minimum > -np.inf)
+    )
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number {wanted}, got {value!r}{hint}")
+    number = float(value)
+    if not np.isfinite(number) or number < minimum or number <= above:
+        raise ValueError(f"{name} must be a finite number {wanted}, got {value!r}{hint}")
+    return number
+
+
+def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
+    """Return ``value`` as an int that is at least ``minimum``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number of at least {minimum}, got {value!r}")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value!r}")
+    return int(value)
+
+
+def check_choice(value: Any, name: str, options: Sequence[str]) -> str:
+    """Return ``value`` if it is one of ``options``."""
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"unknown {name} {value!r}{closest(str(value), options)}")
+    return value
+
+
+def check_alphas(alphas: Any) -> Array:
+    """Return the values of a path: finite, non-negative, at least one."""
+    values = np.atleast_1d(np.asarray(alphas, dtype=float))
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"alphas must be a list of numbers, got shape {np.shape(alphas)}")
+    if not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise ValueError(f"alphas must be finite and at least 0, got {alphas!r}")
+    return np.unique(values)
+
+
+def column_label(index: int, names: Sequence[str] | None) -> str:
+    """Name a column for a message."""
+    return f"column {index}" + (f" ({names[index]!r})" if names is not None else "")
+
+
+def check_finite(
+    X: Rows, *, start: int = 0, names: Sequence[str] | None = None, what: str = "X"
+) -> None:
+    """Refuse NaN and infinity, naming the first row and column that hold one."""
+    values = X.data if hasattr(X, "tocsr") else np.asarray(X)
+    if values.dtype.kind not in "fc":
+        return
+    # One sum is finite exactly when no value is NaN or infinite, short of overflow; it is a
+    # single pass without a temporary, so the exact test runs only where it is suspicious.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    dense = X.tocoo() if hasattr(X, "tocsr") else None
+    if dense is not None:
+        at = int(np.flatnonzero(~np.isfinite(dense.data))[0])
+        row, column, value = int(dense.row[at]), int(dense.col[at]), dense.data[at]
+    else:
+        matrix = values.reshape(values.shape[0], -1)
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
+        value = matrix[row, column]
+    kind = "NaN" if np.isnan(value) else "infinity"
+    where = f"row {start + row}"
+    if what == "X":
+        where += f", {column_label(column, names)}"
+    raise ValueError(
+        f"Input {what} contains {kind} at {where}: every value must be finite. Try an imputer "
+        f"(sklearn.impute.SimpleImputer) or drop the rows"
+    )
+
+
+def check_weight(weight: Array, *, start: int = 0) -> None:
+    """Refuse weights that are negative or not finite."""
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"sample_weight must be finite and at least 0, got {weight[at]!r} at row {start + at}"
+        )
+
+
+def check_total_weight(total: float) -> None:
+    """Refuse weights that are all zero."""
+    if not total > 0:
+        raise ValueError(
+            "sample_weight is zero for all rows: at least one row must have a positive weight"
+        )
+
+
+def check_same_length(n_rows: int, other: Any, name: str) -> None:
+    """Refuse an array that has another number of rows than X."""
+    if len(other) != n_rows:
+        raise ValueError(
+            f"{name} must have one value a row of X: X has {n_rows} rows, {name} has {len(other)}"
+        )
