@@ -18,12 +18,12 @@ from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array, RowBlock, RowSource, Solution
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
-from mercer.moments import Moments, MomentSums, leading_subspace
+from mercer.moments import Moments, MomentSums, Workspace, leading_subspace
+from mercer.sampling import uniform_indices
 from mercer.selection import Criterion, DualProblem, Plan, PrimalProblem, Problem
 from mercer.selection.folds import fold_labels
 from mercer.selection.leave_one_out import RowErrors
-from mercer.sampling import uniform_indices
-from mercer.solvers import DualSystem, Ridge
+from mercer.solvers import DualSystem, Ridge, Spectrum
 from mercer.validation import check_finite, check_total_weight, check_weight
 
 #: Called with the rows done so far and the name of the stage.
@@ -33,9 +33,13 @@ Progress = Callable[[str, int, int], None]
 class Targets(Protocol):
     """Turns y as the user has it into columns of numbers of order one."""
 
-    outputs: int
-    #: (k,) what one unit of an encoded column is in the user's units.
-    scale: Array
+    @property
+    def outputs(self) -> int:
+        """k, the number of columns."""
+
+    @property
+    def scale(self) -> Array:
+        """What one unit of an encoded column is in the user's units; shape (k,)."""
 
     def encode(self, y: Array, start: int) -> Array:
         """Return y of shape (rows, k) in float64."""
@@ -103,9 +107,10 @@ def fit(
     dual_rows = None
     if basis.dual:
         with clock.stage("kernel matrix"):
-            problem = dual_problem(source, targets, basis, intercept)
+            system = dual_system(source, targets, basis, intercept)
+        problem = DualProblem(system, targets.scale**2)
         rank = basis.size
-        dual_rows = problem.system.Y, problem.system.weight
+        dual_rows = system.Y, system.weight
     else:
         with clock.stage("moments"):
             folds = accumulate(source, targets, basis, plan, subspace, rng, progress)
@@ -115,9 +120,7 @@ def fit(
         def second_pass(*arguments: Any) -> tuple[Array, Array]:
             return leave_one_out(source, targets, basis, plan, subspace, *arguments)
 
-        problem = PrimalProblem(
-            folds, whitener, solver, intercept, targets.scale**2, second_pass
-        )
+        problem = PrimalProblem(folds, whitener, solver, intercept, targets.scale**2, second_pass)
         rank = whitener.rank
     result = choose_and_solve(problem, clock, alpha, alphas, criterion, rng)
     result.update(basis=basis, plan=plan, rank=rank, folds=folds, subspace=subspace)
@@ -174,6 +177,21 @@ def choose_and_solve(
         "effective_dimension": effective,
         "total_weight": problem.count,
     }
+
+
+def effective_dimension(found: Fit, intercept: bool) -> float:
+    """Return ``trace(A (A + alpha)^-1)`` of a fit whose alpha was given."""
+    gram = found.basis.gram()
+    if found.folds is None:
+        assert gram is not None
+        assert found.dual_rows is not None
+        spectrum = DualSystem(gram, *found.dual_rows, intercept).spectrum
+    else:
+        whitener = Whitener.of(gram, found.basis.size, found.plan.precision)
+        total = PrimalProblem(found.folds, whitener, Ridge(), intercept, np.ones(1)).total
+        equations = total.normal_equations(whitener, intercept)
+        spectrum = Spectrum.of(equations.A, equations.b)
+    return spectrum.effective_dimension(found.alpha)
 
 
 def default_alphas(problem: Problem, number: int = 20) -> Array:
@@ -251,8 +269,10 @@ def accumulate(
                 yield fold, block.X[at], Y[at], weight, len(at)
 
     def make() -> list[MomentSums]:
+        workspace = Workspace(basis.size, plan.precision)
         return [
-            MomentSums(basis, targets.outputs, plan.precision, subspace) for _ in range(plan.folds)
+            MomentSums(basis, targets.outputs, plan.precision, subspace, workspace)
+            for _ in range(plan.folds)
         ]
 
     done = 0
@@ -275,9 +295,9 @@ def accumulate(
     return folds
 
 
-def dual_problem(
+def dual_system(
     source: RowSource, targets: Targets, basis: BasisTransformer, intercept: bool
-) -> DualProblem:
+) -> DualSystem:
     """Return the dual system of all rows of a source."""
     blocks = list(checked_blocks(source, targets, max(1, source.n_rows)))
     Y = np.vstack([Y for _, Y in blocks])
@@ -288,7 +308,7 @@ def dual_problem(
     gram = basis.gram()
     assert gram is not None
     # Rows of weight 0 have no part in the fit; their coefficient is 0 through an infinite ridge.
-    return DualProblem(DualSystem(gram, Y, np.maximum(weight, 1e-300), intercept), targets.scale**2)
+    return DualSystem(gram, Y, np.maximum(weight, 1e-300), intercept)
 
 
 def leave_one_out(

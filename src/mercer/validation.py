@@ -59,9 +59,7 @@ def check_number(
     value: Any, name: str, *, minimum: float = -np.inf, above: float = -np.inf, hint: str = ""
 ) -> float:
     """Return ``value`` as a float that is finite, at least ``minimum`` and over ``above``."""
-    wanted = (
-        f"over {above:g}" if above > -np.inf else f"at least {minimum:g}" * (minimum > -np.inf)
-    )
+    wanted = f"over {above:g}" if above > -np.inf else f"at least {minimum:g}" * (minimum > -np.inf)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number {wanted}, got {value!r}{hint}")
     number = float(value)

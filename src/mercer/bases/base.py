@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.bases.whitening import Whitener
-from mercer.contracts import Array, Precision, RowSource, Rows
+from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.sources import ArraySource
 from mercer.validation import check_finite
@@ -31,7 +31,7 @@ def as_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(int(random_state))
 
 
-class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Functions h_1..h_M; as a transformer, coordinates whose inner product is the kernel.
 
     Inside an estimator the kernel is the estimator's; alone it is ``kernel``.

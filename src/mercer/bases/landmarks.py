@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.bases.base import BasisTransformer
-from mercer.contracts import Array, Precision, RowSource, Rows
+from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.base import dense
@@ -73,14 +73,14 @@ class Landmarks(BasisTransformer):
     ) -> Self:
         """Choose landmarks from a source and resolve the kernel on them."""
         size = self.wanted_size(source.n_rows)
-        if self.n_components is not None and isinstance(self.sampling, str):
-            if self.n_components > source.n_rows:
-                warnings.warn(
-                    f"n_components={self.n_components} is more than the {source.n_rows} rows: "
-                    f"reduced to {source.n_rows}. Lower n_components, or leave it None",
-                    MercerWarning,
-                    stacklevel=2,
-                )
+        asked = self.n_components if isinstance(self.sampling, str) else None
+        if asked is not None and asked > source.n_rows:
+            warnings.warn(
+                f"n_components={asked} is more than the {source.n_rows} rows: reduced to "
+                f"{source.n_rows}. Lower n_components, or leave it None",
+                MercerWarning,
+                stacklevel=2,
+            )
         self.indices_: Array | None = None
         if not isinstance(self.sampling, str):
             points = self._given(source.n_features)

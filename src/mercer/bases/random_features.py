@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from mercer.bases.base import BasisTransformer
 from mercer.bases.landmarks import DEFAULT_SIZE
-from mercer.contracts import Array, Precision, RowSource, Rows
+from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.sampling import uniform_indices
@@ -17,7 +17,7 @@ from mercer.validation import check_count, check_finite
 
 
 class RandomFeatures(BasisTransformer):
-    """Random features ``h_j(x) = psi(x, w_j) / sqrt(M)``, with ``E[psi(x, w) psi(z, w)] = K(x, z)``.
+    """Random features ``h_j(x) = psi(x, w_j) / sqrt(M)`` with ``E[psi(x, w) psi(z, w)] = K(x, z)``.
 
     Cosines for the Gaussian, Laplacian and Matern kernels (Rahimi and Recht, 2007), rectified units
     for the arc-cosine kernel, splines for the periodic spline. The functions do not depend on the

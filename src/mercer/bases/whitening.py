@@ -53,7 +53,7 @@ class Whitener:
         if not tolerance > 0:
             rank = 0
         self.kept = np.asarray(pivots[:rank], dtype=np.intp) - 1
-        self.factor = np.tril(factor[:rank, :rank])
+        self.factor = np.asfortranarray(np.tril(factor[:rank, :rank]))
 
     @classmethod
     def of(cls, gram: Array | None, size: int, precision: Precision) -> Whitener:
@@ -77,14 +77,16 @@ class Whitener:
         """Return ``R'SR`` for symmetric S of shape (M, M)."""
         if self.factor is None:
             return np.array(S)
-        inner = S[np.ix_(self.kept, self.kept)]
-        half = solve_triangular(
-            self.factor, inner, lower=True, overwrite_b=True, check_finite=False
-        )
-        whole = solve_triangular(
-            self.factor, half.T, lower=True, overwrite_b=True, check_finite=False
-        )
-        return np.asarray(0.5 * (whole + whole.T))
+        if self.rank == 0:
+            return np.zeros((0, 0))
+        # LAPACK's reduction of a generalized problem is this product, at half the work.
+        inner = np.asfortranarray(S[np.ix_(self.kept, self.kept)])
+        lower, info = lapack.dsygst(inner, self.factor, itype=1, lower=1, overwrite_a=1)
+        if info != 0:
+            raise ValueError(f"LAPACK dsygst refused its argument {-info}")
+        whole = np.tril(lower)
+        whole += np.tril(lower, -1).T
+        return whole
 
     def coefficients(self, v: Array) -> Array:
         """Return ``c = R v``, of shape (M, k), for v of shape (r, k)."""

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import eigvalsh
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from mercer.bases import BasisTransformer, Landmarks, Whitener, as_basis, as_generator
+from mercer.bases import BasisTransformer, Landmarks, as_basis, as_generator
 from mercer.contracts import Array, RowSource
 from mercer.engines import Lanes
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.summary import Summary, summarize
 from mercer.estimators.targets import RegressionTargets
-from mercer.fit import Fit, Targets, accumulate, fit, pilot_subspace, refit
+from mercer.fit import Fit, Targets, accumulate, effective_dimension, fit, pilot_subspace, refit
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.moments import Moments
 from mercer.selection import Criterion, as_criterion, make_plan
@@ -36,7 +35,7 @@ from mercer.validation import (
 )
 
 
-class KernelEstimator(BaseEstimator):  # type: ignore[misc]
+class KernelEstimator(BaseEstimator):
     """Least squares in a reproducing-kernel Hilbert space; see the regressor and the classifier."""
 
     _targets: Targets
@@ -374,19 +373,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         found = self.fit_
         if found.effective_dimension is None:
-            if found.folds is None:
-                # The share of n that the centered, weighted kernel matrix keeps at this alpha.
-                gram = found.basis.gram()
-                assert gram is not None
-                centered = gram - gram.mean(axis=0)
-                values = eigvalsh(centered - centered.mean(axis=1)[:, None]) / len(gram)
-            else:
-                whitener = Whitener.of(found.basis.gram(), found.basis.size, found.plan.precision)
-                equations = self.moments_.normal_equations(whitener, bool(self.fit_intercept))
-                values = eigvalsh(equations.A)
-            values = np.maximum(values, 0.0)
-            with np.errstate(invalid="ignore"):
-                found.effective_dimension = float(np.nansum(values / (values + found.alpha)))
+            found.effective_dimension = effective_dimension(found, bool(self.fit_intercept))
         return found.effective_dimension
 
     def summary(self) -> Summary:
@@ -415,18 +402,18 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         out = np.empty((source.n_rows, coefficients.shape[1]))
         block_rows = max(1, min(4096, 2**22 // max(1, basis.size)))
 
-        def predict_block(buffer: list[Array], block: Any) -> None:
+        def predict_block(buffers: list[Array], block: Any) -> None:
             check_finite(block.X, start=block.start, names=source.feature_names)
-            if not buffer:
+            if not buffers:
                 shape = (min(block_rows, source.n_rows), basis.size)
-                buffer.append(np.empty(shape, dtype=basis.precision_))
-            H = basis.evaluate(block.X, buffer[0][: block.n_rows])
-            # Coefficients may be large and cancel: the last product is worth float64.
-            np.matmul(
-                H.astype(np.float64, copy=False),
-                coefficients,
-                out=out[block.start : block.start + block.n_rows],
-            )
+                buffers += [np.empty(shape, dtype=basis.precision_), np.empty(shape)]
+            H = basis.evaluate(block.X, buffers[0][: block.n_rows])
+            if H.dtype != np.float64:
+                # Coefficients may be large and cancel: the last product is worth float64.
+                wide = buffers[1][: block.n_rows]
+                wide[...] = H
+                H = wide
+            np.matmul(H, coefficients, out=out[block.start : block.start + block.n_rows])
 
         lanes = 1 if source.n_rows <= block_rows else None
         Lanes(list, lanes).run(source.blocks(block_rows), predict_block)
@@ -446,9 +433,9 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__bandwidth`` works for a kernel given by its name, too."""
-        if isinstance(self.kernel, str) and "kernel" not in params:
-            if any(name.startswith("kernel__") for name in params):
-                self.kernel = as_kernel(self.kernel)
+        nested = any(name.startswith("kernel__") for name in params)
+        if nested and isinstance(self.kernel, str) and "kernel" not in params:
+            self.kernel = as_kernel(self.kernel)
         super().set_params(**params)
         return self
 

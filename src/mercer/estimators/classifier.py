@@ -68,7 +68,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         """
         if classes is not None and not hasattr(self, "fit_"):
             self._announced = ClassTargets(np.unique(classes))
-        return super().partial_fit(X, y, sample_weight)
+        super().partial_fit(X, y, sample_weight)
+        return self
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x): shape (n,) for two classes, (n, k) for more."""

@@ -83,6 +83,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     True
     """
 
+    _targets: RegressionTargets
+
     def _make_targets(self, source: RowSource) -> RegressionTargets:
         first = next(iter(source.targets(100_000)), np.zeros(0))
         return RegressionTargets.of(first, bool(self.fit_intercept))

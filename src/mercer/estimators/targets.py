@@ -41,9 +41,7 @@ class RegressionTargets:
         """Return y of shape (rows, k), shifted and scaled."""
         values = as_numbers(y, start)
         if values.shape[1] != self.outputs:
-            raise ValueError(
-                f"y must have {self.outputs} columns as before, got {values.shape[1]}"
-            )
+            raise ValueError(f"y must have {self.outputs} columns as before, got {values.shape[1]}")
         return np.asarray((values - self.origin) / self.scale)
 
 

@@ -19,7 +19,7 @@ def dense(X: Rows) -> Array:
     return np.asarray(X.toarray() if hasattr(X, "tocsr") else X, dtype=np.float64)
 
 
-class Kernel(BaseEstimator):  # type: ignore[misc]
+class Kernel(BaseEstimator):
     """A positive semi-definite function K(x, z).
 
     A kernel is called on rows, ``kernel(X, Z)``; ``kernel.against(Z, precision)`` fixes Z once and

@@ -20,7 +20,7 @@ def _squared_norms(X: Rows) -> Array:
     if hasattr(X, "tocsr"):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     rows = np.asarray(X, dtype=np.float64)
-    return np.einsum("ij,ij->i", rows, rows)
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 
 def _store(value: Array, precision: Precision, out: Array | None) -> Array:

@@ -39,7 +39,7 @@ class FourierFeatures:
     @classmethod
     def draw(cls, frequencies: Array, rng: np.random.Generator) -> FourierFeatures:
         """Take frequencies of shape (d, M) in radians and draw uniform phases."""
-        return cls(frequencies / (2 * np.pi), rng.random(frequencies.shape[1]))
+        return cls(frequencies / (2 * np.pi), np.asarray(rng.random(frequencies.shape[1])))
 
     @property
     def size(self) -> int:

@@ -81,8 +81,8 @@ class PeriodicSpline(Kernel):
     .. math:: \\Lambda_q(x, z) = 1 + 2 \\sum_{k=1}^\\infty \\frac{\\cos(2\\pi k (x - z))}{k^q}
 
     Its random features are splines of half the order:
-    :math:`\\int_0^1 \\Lambda_{q/2}(x, w) \\Lambda_{q/2}(z, w)\\,dw = \\Lambda_q(x, z)` (Wahba, 1990;
-    Rudi and Rosasco, 2017).
+    :math:`\\int_0^1 \\Lambda_{q/2}(x, w) \\Lambda_{q/2}(z, w)\\,dw = \\Lambda_q(x, z)` (Wahba,
+    1990; Rudi and Rosasco, 2017).
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class PeriodicSpline(Kernel):
 
 
 class Sobolev(Kernel):
-    """The first-order Sobolev kernel on [0, 1], ``K(x, z) = 1 + min(x, z)``, a product over columns.
+    """The first-order Sobolev kernel on [0, 1], ``K(x, z) = 1 + min(x, z)``, one factor a column.
 
     Its space is the functions with a square-integrable derivative,
     ``||f||^2 = f(0)^2 + integral of f'(x)^2``.

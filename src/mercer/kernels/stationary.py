@@ -39,7 +39,7 @@ class _Stationary(Kernel):
         return np.ones(X.shape[0])
 
     def _scale(self, directions: Array) -> Array:
-        return directions / (self.bandwidth * np.ones(len(directions)))[:, None]
+        return np.asarray(directions / (self.bandwidth * np.ones(len(directions)))[:, None])
 
 
 class _Profile:

@@ -43,6 +43,27 @@ def leading_subspace(H: Array, rng: np.random.Generator, dimension: int = DEFLAT
     return np.asarray(Q)
 
 
+class Workspace:
+    """Buffers for one block at a time, shared by the sums of one lane.
+
+    Fresh memory is touched page by page, which would cost as much as some of the arithmetic.
+    """
+
+    def __init__(self, size: int, precision: Precision) -> None:
+        self.size = size
+        self.precision = precision
+        self.product = np.empty((size, size), dtype=precision)
+        self._blocks: list[Array] = []
+
+    def block(self, number: int, rows: int) -> Array:
+        """Return buffer ``number`` for a block of (rows, M)."""
+        while len(self._blocks) <= number:
+            self._blocks.append(np.empty((0, self.size), dtype=self.precision))
+        if len(self._blocks[number]) < rows:
+            self._blocks[number] = np.empty((rows, self.size), dtype=self.precision)
+        return self._blocks[number][:rows]
+
+
 class MomentSums:
     """Running sums over blocks: products in the compute precision, sums in float64.
 
@@ -56,10 +77,17 @@ class MomentSums:
         Of the blocks and their products.
     subspace : array of shape (M, q) or None
         U above; used in float32 only.
+    workspace : Workspace or None
+        Buffers to share with other sums that are filled in turn.
     """
 
     def __init__(
-        self, basis: Any, outputs: int, precision: Precision, subspace: Array | None = None
+        self,
+        basis: Any,
+        outputs: int,
+        precision: Precision,
+        subspace: Array | None = None,
+        workspace: Workspace | None = None,
     ) -> None:
         size = basis.size
         self.basis = basis
@@ -70,8 +98,7 @@ class MomentSums:
         self.cross = np.zeros((size, outputs + 1))  # the last column is the sum of h
         self.sum_y = np.zeros(outputs)
         self.sum_yy = np.zeros(outputs)
-        self._product = np.empty((size, size), dtype=precision)
-        self._block: Array | None = None
+        self._workspace = workspace or Workspace(size, precision)
         self._subspace: Array | None = None
         if precision == "float32" and subspace is not None:
             q = subspace.shape[1]
@@ -82,7 +109,7 @@ class MomentSums:
 
     def add(self, X: Rows, Y: Array, weight: Array | None = None) -> None:
         """Add the rows of a block: X (rows, d), Y (rows, k), weight (rows,) or None."""
-        H = self.basis.evaluate(X, self._buffer(X.shape[0]))
+        H = self.basis.evaluate(X, self._workspace.block(0, X.shape[0]))
         right = np.ones((len(Y), Y.shape[1] + 1))
         right[:, :-1] = Y
         if weight is None:
@@ -99,19 +126,13 @@ class MomentSums:
         if self._subspace is not None:
             U = self._subspace
             G = H @ U
-            H -= G @ U.T
+            H -= np.matmul(G, U.T, out=self._workspace.block(1, len(H)))
             self._leading_gram += G.T @ G
             self._leading_rest += G.T @ H
             self._leading_cross += G.T @ right
         self.cross += H.T @ right
         # NumPy turns H'H into one SYRK and mirrors it.
-        np.matmul(H.T, H, out=self._product)
-        self.gram += self._product
-
-    def _buffer(self, rows: int) -> Array:
-        if self._block is None or len(self._block) < rows:
-            self._block = np.empty((rows, self.gram.shape[0]), dtype=self.precision)
-        return self._block[:rows]
+        self.gram += np.matmul(H.T, H, out=self._workspace.product)
 
     def absorb(self, other: MomentSums) -> None:
         """Add the sums of another lane, which share this one's functions and subspace."""
@@ -135,7 +156,6 @@ class MomentSums:
             gram += half.T
             cross += U @ self._leading_cross
             self._subspace = None
-        self._block = None
         if not np.isfinite(gram[0] if len(gram) else 0.0).all() or not np.isfinite(cross).all():
             raise ValueError(
                 f"values of the basis overflow {self.precision}: scale the columns of X "

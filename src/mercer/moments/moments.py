@@ -9,7 +9,10 @@ They add over blocks, shards and machines, and they subtract: a fold, or rows to
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -91,13 +94,13 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of both sets of rows."""
-        return self._combine(other, 1)
+        return self._combine(other, operator.add)
 
     def __sub__(self, other: Moments) -> Moments:
         """Return the moments of the rows of ``self`` that are not in ``other``."""
-        return self._combine(other, -1)
+        return self._combine(other, operator.sub)
 
-    def _combine(self, other: Moments, sign: int) -> Moments:
+    def _combine(self, other: Moments, operation: Callable[[Any, Any], Any]) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
         if self.cross.shape != other.cross.shape:
@@ -106,9 +109,7 @@ class Moments:
                 f"{self.cross.shape} and {other.cross.shape}"
             )
         return Moments(
-            **{
-                f.name: getattr(self, f.name) + sign * getattr(other, f.name) for f in fields(self)
-            }
+            **{f.name: getattr(self, f.name) + sign * getattr(other, f.name) for f in fields(self)}
         )
 
     def scaled(self, factor: float) -> Moments:

@@ -24,7 +24,7 @@ class Scores:
     by_fold: Array | None = None
 
 
-class Criterion(BaseEstimator):  # type: ignore[misc]
+class Criterion(BaseEstimator):
     """Scores a path of alphas; lower is better."""
 
     #: In how many pieces the moments must be kept.

@@ -77,7 +77,7 @@ def _together(problem: PrimalProblem, train: Moments, alphas: Array) -> Array | 
 
     def product(V: Array, columns: Array) -> Array:
         inner = T.T @ (train.gram @ (T @ V)) / train.weight - np.outer(m, m @ V)
-        return inner + shift[columns] * V
+        return np.asarray(inner + shift[columns] * V)
 
     right = np.tile(b, len(alphas))
     solution = inverse * right

@@ -205,9 +205,7 @@ def _sized(
             lanes -= 1
         else:
             block_rows = max(512, block_rows // 2)
-    return replace(
-        plan, precision=precision, block_rows=block_rows, lanes=lanes, memory=memory
-    )
+    return replace(plan, precision=precision, block_rows=block_rows, lanes=lanes, memory=memory)
 
 
 def _primal_memory(

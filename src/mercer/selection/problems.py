@@ -22,9 +22,13 @@ from mercer.solvers import DualSystem, Ridge, RidgeState, Spectrum
 class Problem(Protocol):
     """One basis, one set of rows, any alpha."""
 
-    intercept: bool
-    #: (k,) squares of the units that targets are kept in, so that errors are in the user's units.
-    units: Array
+    @property
+    def intercept(self) -> bool:
+        """Whether a constant is fitted."""
+
+    @property
+    def units(self) -> Array:
+        """Squares of the units that targets are kept in: errors are in the user's; shape (k,)."""
 
     @property
     def spectrum(self) -> Spectrum:
@@ -186,4 +190,3 @@ class DualProblem:
             residual = (centered[:, output : output + 1] - fitted) / system.root[:, None]
             errors += unit * (residual / np.maximum(1.0 - leverage, 1e-12)) ** 2
         return errors, system.weight
-

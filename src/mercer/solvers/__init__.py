@@ -5,15 +5,13 @@ from mercer.solvers.ridge import Ridge, RidgeState
 from mercer.solvers.spectrum import Spectrum
 from mercer.validation import from_alias
 
-#: Names that ``solver=`` accepts, beside "auto".
-SOLVERS: dict[str, type[Ridge]] = {"ridge": Ridge}
+#: Names that ``solver=`` accepts.
+SOLVERS: dict[str, type[Ridge]] = {"auto": Ridge, "ridge": Ridge}
 
 
 def as_solver(solver: str | Ridge) -> Ridge:
-    """Turn a name into a solver object ("auto" is ridge); pass objects through."""
-    if isinstance(solver, str) and solver == "auto":
-        return Ridge()
-    return from_alias(solver, {"auto": Ridge, **SOLVERS}, Ridge, "solver")
+    """Turn a name into a solver object; pass objects through."""
+    return from_alias(solver, SOLVERS, Ridge, "solver")
 
 
 __all__ = ["SOLVERS", "DualSystem", "Ridge", "RidgeState", "Spectrum", "as_solver"]

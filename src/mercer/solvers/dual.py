@@ -61,7 +61,7 @@ class DualSystem:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """Eigenvalues s of B, its eigenvectors U, and ``sqrt(s) U' D^(1/2) (y - ybar) / sqrt(W)``."""
+        """Eigenvalues s and vectors U of B; beta is ``sqrt(s) U' D^(1/2) (y - ybar) / sqrt(W)``."""
         B = np.array(self.K)
         if self.intercept:
             B -= self.mean_h[:, None]

@@ -28,7 +28,7 @@ class RidgeState:
         return Spectrum.of(self.A.copy(), self.b)
 
 
-class Ridge(BaseEstimator):  # type: ignore[misc]
+class Ridge(BaseEstimator):
     """Solves ``(A + alpha I) v = b`` directly.
 
     Parameters
