@@ -195,9 +195,15 @@ def effective_dimension(found: Fit, intercept: bool) -> float:
 
 
 def default_alphas(problem: Problem, number: int = 20) -> Array:
-    """Return a path from the largest eigenvalue of A down to 1e-9 of it."""
-    largest = float(problem.spectrum.values.max(initial=0.0))
-    return np.geomspace(1e-9, 1.0, number) * (largest if largest > 0 else 1.0)
+    """Return a path from the largest eigenvalue of A down to 1e-9 of it.
+
+    It ends earlier where the smallest eigenvalue is larger: an alpha well below it changes nothing.
+    """
+    values = problem.spectrum.values
+    if not values.size or not values[-1] > 0:
+        return np.geomspace(1e-9, 1.0, number)
+    smallest = float(values[values > 0][0])
+    return np.geomspace(max(1e-9 * values[-1], 0.03 * smallest), values[-1], number)
 
 
 def best_alpha(alphas: Array, scores: Array, scale: float) -> float:

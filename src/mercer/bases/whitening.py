@@ -84,7 +84,7 @@ class Whitener:
         lower, info = lapack.dsygst(inner, self.factor, itype=1, lower=1, overwrite_a=1)
         if info != 0:
             raise ValueError(f"LAPACK dsygst refused its argument {-info}")
-        whole = np.tril(lower)
+        whole: Array = np.tril(lower)
         whole += np.tril(lower, -1).T
         return whole
 

@@ -109,7 +109,10 @@ class Moments:
                 f"{self.cross.shape} and {other.cross.shape}"
             )
         return Moments(
-            **{f.name: getattr(self, f.name) + sign * getattr(other, f.name) for f in fields(self)}
+            **{
+                f.name: operation(getattr(self, f.name), getattr(other, f.name))
+                for f in fields(self)
+            }
         )
 
     def scaled(self, factor: float) -> Moments:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Up to this rank a fold is solved on its own: its eigendecomposition costs next to nothing.
 DIRECT = 400
 STEPS = 25
-TOLERANCE = 1e-6
+TOLERANCE = 1e-5
 
 
 def fold_labels(rows: int, n_splits: int, rng: np.random.Generator) -> Array:
