@@ -14,16 +14,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.bases import BasisTransformer, Whitener
+from mercer.bases import BasisTransformer
 from mercer.contracts import Array, RowBlock, RowSource, Solution
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
-from mercer.moments import Moments, MomentSums, Workspace, leading_subspace
+from mercer.moments import Moments, MomentSums, Workspace
 from mercer.sampling import uniform_indices
 from mercer.selection import Criterion, DualProblem, Plan, PrimalProblem, Problem
 from mercer.selection.folds import fold_labels
 from mercer.selection.leave_one_out import RowErrors
-from mercer.solvers import DualSystem, Ridge, Spectrum
+from mercer.solvers import DualSystem, Ridge
 from mercer.validation import check_finite, check_total_weight, check_weight
 
 #: Called with the rows done so far and the name of the stage.
@@ -55,7 +55,6 @@ class Fit:
     intercept: Array  # (k,)
     solution: Solution
     alpha: float
-    rank: int
     total_weight: float
     n_rows: int
     effective_dimension: float | None = None
@@ -63,7 +62,6 @@ class Fit:
     scores: Any = None
     seconds: dict[str, float] = field(default_factory=dict)
     folds: list[Moments] | None = None  # None for the full kernel
-    subspace: Array | None = None
     dual_rows: tuple[Array, Array] | None = None  # targets (n, k) and weights of the full kernel
 
 
@@ -100,8 +98,7 @@ def fit(
     """Fit a model to a source; ``alpha`` None means to choose it by the criterion."""
     clock = Clock()
     with clock.stage("basis"):
-        basis = plan.basis.fit_source(source, kernel, rng, plan.precision)
-        subspace = pilot_subspace(source, basis, plan, rng)
+        basis = plan.basis.fit_source(source, kernel, rng, plan.precision, plan.may_widen)
     problem: Problem
     folds: list[Moments] | None = None
     dual_rows = None
@@ -109,41 +106,26 @@ def fit(
         with clock.stage("kernel matrix"):
             system = dual_system(source, targets, basis, intercept)
         problem = DualProblem(system, targets.scale**2)
-        rank = basis.size
         dual_rows = system.Y, system.weight
     else:
         with clock.stage("moments"):
-            folds = accumulate(source, targets, basis, plan, subspace, rng, progress)
-        with clock.stage("solve"):
-            whitener = Whitener.of(basis.gram(), basis.size, plan.precision)
+            folds = accumulate(source, targets, basis, plan, rng, progress)
 
         def second_pass(*arguments: Any) -> tuple[Array, Array]:
-            return leave_one_out(source, targets, basis, plan, subspace, *arguments)
+            return leave_one_out(source, targets, basis, plan, *arguments)
 
-        problem = PrimalProblem(folds, whitener, solver, intercept, targets.scale**2, second_pass)
-        rank = whitener.rank
+        problem = PrimalProblem(folds, basis, solver, intercept, targets.scale**2, second_pass)
     result = choose_and_solve(problem, clock, alpha, alphas, criterion, rng)
-    result.update(basis=basis, plan=plan, rank=rank, folds=folds, subspace=subspace)
-    result.update(dual_rows=dual_rows)
+    result.update(basis=basis, plan=plan, folds=folds, dual_rows=dual_rows)
     return Fit(**result, n_rows=source.n_rows, seconds=clock.seconds)
 
 
 def refit(previous: Fit, folds: list[Moments], solver: Ridge, units: Array, **how: Any) -> Fit:
     """Solve again after moments were added or subtracted; the basis stays."""
     clock = Clock()
-    with clock.stage("solve"):
-        basis = previous.basis
-        whitener = Whitener.of(basis.gram(), basis.size, previous.plan.precision)
-    intercept = how.pop("intercept")
-    problem = PrimalProblem(folds, whitener, solver, intercept, units)
+    problem = PrimalProblem(folds, previous.basis, solver, how.pop("intercept"), units)
     result = choose_and_solve(problem, clock, **how)
-    result.update(
-        basis=basis,
-        plan=previous.plan,
-        rank=whitener.rank,
-        folds=folds,
-        subspace=previous.subspace,
-    )
+    result.update(basis=previous.basis, plan=previous.plan, folds=folds)
     return Fit(**result, n_rows=problem.total.rows, seconds=clock.seconds)
 
 
@@ -181,16 +163,13 @@ def choose_and_solve(
 
 def effective_dimension(found: Fit, intercept: bool) -> float:
     """Return ``trace(A (A + alpha)^-1)`` of a fit whose alpha was given."""
-    gram = found.basis.gram()
     if found.folds is None:
+        gram = found.basis.gram()
         assert gram is not None
         assert found.dual_rows is not None
         spectrum = DualSystem(gram, *found.dual_rows, intercept).spectrum
     else:
-        whitener = Whitener.of(gram, found.basis.size, found.plan.precision)
-        total = PrimalProblem(found.folds, whitener, Ridge(), intercept, np.ones(1)).total
-        equations = total.normal_equations(whitener, intercept)
-        spectrum = Spectrum.of(equations.A, equations.b)
+        spectrum = PrimalProblem(found.folds, found.basis, Ridge(), intercept, np.ones(1)).spectrum
     return spectrum.effective_dimension(found.alpha)
 
 
@@ -215,17 +194,6 @@ def best_alpha(alphas: Array, scores: Array, scale: float) -> float:
     finite = np.where(np.isfinite(scores), scores, np.inf)
     lowest = max(float(finite.min()) * (1 + 1e-9), 1e-12 * scale)
     return float(alphas[np.flatnonzero(finite <= lowest)[-1]])
-
-
-def pilot_subspace(
-    source: RowSource, basis: BasisTransformer, plan: Plan, rng: np.random.Generator
-) -> Array | None:
-    """Return the leading directions of a sample of rows, for sums in float32."""
-    if plan.precision != "float32":
-        return None
-    pilot = source.take(uniform_indices(source.n_rows, 1024, rng))
-    check_finite(pilot, names=source.feature_names)
-    return leading_subspace(basis.evaluate(pilot), rng)
 
 
 def checked_blocks(
@@ -253,7 +221,6 @@ def accumulate(
     targets: Targets,
     basis: BasisTransformer,
     plan: Plan,
-    subspace: Array | None,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> list[Moments]:
@@ -275,11 +242,8 @@ def accumulate(
                 yield fold, block.X[at], Y[at], weight, len(at)
 
     def make() -> list[MomentSums]:
-        workspace = Workspace(basis.size, plan.precision)
-        return [
-            MomentSums(basis, targets.outputs, plan.precision, subspace, workspace)
-            for _ in range(plan.folds)
-        ]
+        workspace = Workspace(basis.size, basis.precision_)
+        return [MomentSums(basis, targets.outputs, workspace) for _ in range(plan.folds)]
 
     done = 0
 
@@ -322,7 +286,6 @@ def leave_one_out(
     targets: Targets,
     basis: BasisTransformer,
     plan: Plan,
-    subspace: Array | None,
     problem: PrimalProblem,
     alphas: Array,
     sample: int | None,
@@ -342,7 +305,7 @@ def leave_one_out(
                 weight = None if block.weight is None else block.weight[at]
                 yield block.start, block.X[at], Y[at], weight
 
-    lanes = Lanes(lambda: RowErrors(basis, problem, alphas, subspace), plan.lanes).run(
+    lanes = Lanes(lambda: RowErrors(basis, problem, alphas), plan.lanes).run(
         pieces(), lambda errors, piece: errors.add(*piece)
     )
     errors = {start: e for lane in lanes for start, e in lane.errors.items()}

@@ -45,9 +45,18 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     precision_: Precision
 
     def fit_source(
-        self, source: RowSource, kernel: Kernel, rng: np.random.Generator, precision: Precision
+        self,
+        source: RowSource,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        precision: Precision,
+        may_widen: bool = False,
     ) -> Self:
-        """Choose the functions from the rows of a source."""
+        """Choose the functions from the rows of a source.
+
+        ``precision`` is that of blocks; with ``may_widen``, float32 becomes float64 where the
+        functions are too much alike for it. ``precision_`` tells which it is.
+        """
         raise TypeError(f"{type(self).__name__} does not define fit_source()")
 
     @property
@@ -63,6 +72,20 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Return Gamma in float64, or None where it is the identity."""
         raise TypeError(f"{type(self).__name__} does not define gram()")
 
+    # What is summed over rows may be other functions of the same span; by default it is h itself.
+
+    def graded(self, X: Rows, out: Array | None = None, spare: Array | None = None) -> Array:
+        """Return the values of the functions that moments are sums of; ``spare`` is scratch."""
+        return self.evaluate(X, out)
+
+    def whitener(self) -> Whitener:
+        """Return the whitener of the graded functions."""
+        return Whitener(None, self.size)
+
+    def coefficients(self, graded: Array) -> Array:
+        """Return coefficients of h for coefficients of the graded functions."""
+        return graded
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the functions from the rows of X."""
         kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
@@ -72,8 +95,8 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_finite(X, names=getattr(self, "feature_names_in_", None))
         rng = as_generator(self.random_state)
         self.fit_source(ArraySource(X), kernel, rng, "float64")
-        self.whitener_ = Whitener.of(self.gram(), self.size, "float64")
-        self._n_features_out = self.whitener_.rank
+        self.whitener_ = self.whitener()
+        self._n_features_out = self.whitener_.size
         return self
 
     def transform(self, X: Any) -> Array:
@@ -90,8 +113,8 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_finite(X, names=getattr(self, "feature_names_in_", None))
         out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
         for start in range(0, X.shape[0], BLOCK):
-            block = self.evaluate(X[start : start + BLOCK])
-            out[start : start + BLOCK] = self.whitener_.rows(block)
+            block = self.graded(X[start : start + BLOCK])
+            out[start : start + BLOCK] = self.whitener_.vectors(block.T).T
         return out
 
     def __sklearn_tags__(self) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.bases.landmarks import Landmarks
+from mercer.bases.whitening import Whitener
 from mercer.contracts import Precision, RowSource
 from mercer.kernels import Kernel
 from mercer.validation import check_finite
@@ -47,13 +48,26 @@ class FullKernel(Landmarks):
         return n_rows
 
     def fit_source(
-        self, source: RowSource, kernel: Kernel, rng: np.random.Generator, precision: Precision
+        self,
+        source: RowSource,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        precision: Precision,
+        may_widen: bool = False,
     ) -> Self:
-        """Take all rows."""
+        """Take all rows, in their order."""
         self.indices_ = np.arange(source.n_rows)
         points = source.take(self.indices_)
         check_finite(points, names=source.feature_names)
+        self.__dict__.pop("factor_", None)
+        self.n_dropped_ = 0
         return self._place(points, kernel.fitted(points), precision)
+
+    def whitener(self) -> Whitener:
+        """Return the whitener, for the transformer: a fit solves the dual form and needs none."""
+        if not hasattr(self, "factor_"):
+            self._order(self.landmarks_, self.kernel_, self.precision_, may_widen=False)
+        return super().whitener()
 
     def resized(self, size: int) -> Any:
         """Refuse: the full kernel has one function a row."""

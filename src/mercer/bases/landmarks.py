@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.bases.base import BasisTransformer
+from mercer.bases.grading import CUT, Grading, ordered_cholesky, trusted_precision
+from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.bandwidth import SAMPLE
@@ -69,9 +71,14 @@ class Landmarks(BasisTransformer):
         return min(asked, n_rows)
 
     def fit_source(
-        self, source: RowSource, kernel: Kernel, rng: np.random.Generator, precision: Precision
+        self,
+        source: RowSource,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        precision: Precision,
+        may_widen: bool = False,
     ) -> Self:
-        """Choose landmarks from a source and resolve the kernel on them."""
+        """Choose landmarks from a source, resolve the kernel on them, and order them by pivots."""
         size = self.wanted_size(source.n_rows)
         asked = self.n_components if isinstance(self.sampling, str) else None
         if asked is not None and asked > source.n_rows:
@@ -99,14 +106,13 @@ class Landmarks(BasisTransformer):
                     "a precomputed kernel has no points to cluster or to be given: use "
                     "Landmarks(sampling='uniform')"
                 )
-            points = dense(points)[:, self.indices_]
-            return self._place(points, kernel, precision)
+            return self._order(dense(points)[:, self.indices_], kernel, precision, may_widen)
         pilot = points
         if size < min(SAMPLE, source.n_rows) or self.indices_ is None:
             # Few landmarks, or points that are no rows, say little of the distances between rows.
             pilot = source.take(uniform_indices(source.n_rows, SAMPLE, rng))
             check_finite(pilot, names=source.feature_names)
-        return self._place(points, kernel.fitted(pilot), precision)
+        return self._order(points, kernel.fitted(pilot), precision, may_widen)
 
     def _given(self, n_features: int) -> Array:
         points = np.array(self.sampling, dtype=np.float64)
@@ -118,11 +124,27 @@ class Landmarks(BasisTransformer):
         check_finite(points, what="landmarks")
         return points
 
+    def _order(self, points: Rows, kernel: Kernel, precision: Precision, may_widen: bool) -> Self:
+        """Put landmarks in the order of their pivots; leave out those that others span."""
+        points = dense(points)
+        cut = CUT["float64" if may_widen else precision]
+        self.factor_, pivots = ordered_cholesky(kernel(points), cut)
+        self.n_dropped_ = len(points) - len(pivots)
+        if may_widen:
+            precision = trusted_precision(self.factor_, precision)
+        points = points[pivots]
+        if self.indices_ is not None:
+            self.indices_ = self.indices_[pivots]
+        if isinstance(kernel, Precomputed):
+            points = points[:, pivots]
+        return self._place(points, kernel, precision)
+
     def _place(self, points: Rows, kernel: Kernel, precision: Precision) -> Self:
         self.kernel_ = kernel
         self.landmarks_ = dense(points)
         self.precision_ = precision
         self._block = self.kernel_.against(self.landmarks_, precision)
+        self.__dict__.pop("_cached_grading", None)
         return self
 
     @property
@@ -140,10 +162,30 @@ class Landmarks(BasisTransformer):
         """Return ``K(z_i, z_j)`` in float64."""
         return self.kernel_(self.landmarks_)
 
+    @property
+    def _grading(self) -> Grading:
+        found: Grading | None = self.__dict__.get("_cached_grading")
+        if found is None:
+            found = self._cached_grading = Grading(self.factor_, self.precision_)
+        return found
+
+    def graded(self, X: Rows, out: Array | None = None, spare: Array | None = None) -> Array:
+        """Return the values of graded functions (see :mod:`mercer.bases.grading`)."""
+        return self._grading.apply(self.evaluate(X, out), spare)
+
+    def whitener(self) -> Whitener:
+        """Return the whitener of the graded functions."""
+        return self._grading.whitener()
+
+    def coefficients(self, graded: Array) -> Array:
+        """Return coefficients of h for coefficients of the graded functions."""
+        return self._grading.coefficients(graded)
+
     def __getstate__(self) -> dict[str, Any]:
-        # The block kernel holds closures and is cheap to rebuild.
+        # These are cheap to rebuild, and the block kernel holds closures.
         state = dict(super().__getstate__())
         state.pop("_block", None)
+        state.pop("_cached_grading", None)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -62,7 +62,12 @@ class RandomFeatures(BasisTransformer):
         return check_count(self.n_components, "n_components of RandomFeatures")
 
     def fit_source(
-        self, source: RowSource, kernel: Kernel, rng: np.random.Generator, precision: Precision
+        self,
+        source: RowSource,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        precision: Precision,
+        may_widen: bool = False,
     ) -> Self:
         """Resolve the kernel on a sample of rows and draw the functions."""
         pilot = source.take(uniform_indices(source.n_rows, SAMPLE, rng))

@@ -18,7 +18,7 @@ from mercer.engines import Lanes
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.summary import Summary, summarize
 from mercer.estimators.targets import RegressionTargets
-from mercer.fit import Fit, Targets, accumulate, effective_dimension, fit, pilot_subspace, refit
+from mercer.fit import Fit, Targets, accumulate, effective_dimension, fit, refit
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.moments import Moments
 from mercer.selection import Criterion, as_criterion, make_plan
@@ -259,10 +259,11 @@ class KernelEstimator(BaseEstimator):
                 progress=progress,
                 **settings,
             )
-        return self._finish(found, settings)
+        return self._finish(found)
 
     def _combine(self, source: RowSource, settings: dict[str, Any], sign: int) -> Self:
         """Add or subtract the moments of a source and solve again."""
+        self._check_sums()
         previous = self.fit_ if self.fit_.folds is not None else self._as_moments(settings)
         assert previous.folds is not None
         if sign < 0 and len(previous.folds) > 1:
@@ -277,7 +278,6 @@ class KernelEstimator(BaseEstimator):
                 self._targets,
                 previous.basis,
                 previous.plan,
-                previous.subspace,
                 rng,
                 progress,
             )
@@ -299,7 +299,7 @@ class KernelEstimator(BaseEstimator):
             rng=rng,
             **settings,
         )
-        return self._finish(found, settings)
+        return self._finish(found)
 
     def _as_moments(self, settings: dict[str, Any]) -> Fit:
         """Return the fit of an automatic full kernel as one by moments: a function at every row."""
@@ -317,13 +317,23 @@ class KernelEstimator(BaseEstimator):
             folds=settings["criterion"].folds if settings["alpha"] is None else 1,
         )
         rng = as_generator(self.random_state)
-        basis = plan.basis.fit_source(source, exact.basis.kernel_, rng, plan.precision)
+        basis = plan.basis.fit_source(
+            source, exact.basis.kernel_, rng, plan.precision, plan.may_widen
+        )
         encoded = RegressionTargets(np.zeros(Y.shape[1]), np.ones(Y.shape[1]), True)
-        subspace = pilot_subspace(source, basis, plan, rng)
-        folds = accumulate(source, encoded, basis, plan, subspace, rng)
-        return replace(exact, basis=basis, plan=plan, subspace=subspace, folds=folds)
+        folds = accumulate(source, encoded, basis, plan, rng)
+        return replace(exact, basis=basis, plan=plan, folds=folds)
 
-    def _finish(self, found: Fit, settings: dict[str, Any]) -> Self:
+    def _check_sums(self) -> None:
+        """Refuse what needs sums over rows, where a model was saved without them."""
+        if self.fit_.folds is None and self.fit_.dual_rows is None:
+            raise AttributeError(
+                "this model was loaded from a file without its sums over rows, which this needs: "
+                "save it with mercer.save(model, path, moments=True), or fit it again"
+            )
+
+    def _adopt(self, found: Fit) -> None:
+        """Take over what a fit found, as attributes."""
         scale = self._targets.scale
         origin = getattr(self._targets, "origin", np.zeros(len(scale)))
         self.fit_ = found
@@ -338,12 +348,15 @@ class KernelEstimator(BaseEstimator):
             self.cv_results_ = {
                 "alpha": found.alphas,
                 "mean_squared_error": found.scores.mean,
-                "criterion": settings["criterion"].label,
+                "criterion": as_criterion(self.selection).label,
             }
             for number, errors in enumerate(
                 () if found.scores.by_fold is None else found.scores.by_fold
             ):
                 self.cv_results_[f"split{number}_squared_error"] = errors
+
+    def _finish(self, found: Fit) -> Self:
+        self._adopt(found)
         if not found.solution.status.succeeded:
             warnings.warn(
                 f"{found.solution.status.value}: {found.solution.reason}",
@@ -360,6 +373,7 @@ class KernelEstimator(BaseEstimator):
     def moments_(self) -> Moments:
         """Moments of all rows seen (targets shifted and scaled); not for the full kernel."""
         check_is_fitted(self)
+        self._check_sums()
         if self.fit_.folds is None:
             raise AttributeError("the full kernel is fitted from the kernel matrix, not moments")
         total = self.fit_.folds[0]
@@ -373,6 +387,7 @@ class KernelEstimator(BaseEstimator):
         check_is_fitted(self)
         found = self.fit_
         if found.effective_dimension is None:
+            self._check_sums()
             found.effective_dimension = effective_dimension(found, bool(self.fit_intercept))
         return found.effective_dimension
 

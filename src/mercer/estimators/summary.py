@@ -39,8 +39,8 @@ def summarize(name: str, fit: Fit, selection: str, outputs: int, automatic_alpha
     """Build the summary of a fit."""
     basis, plan = fit.basis, fit.plan
     functions = f"{type(basis).__name__} with {basis.size:,} functions"
-    if fit.rank < basis.size:
-        functions += f", {fit.rank:,} of them independent"
+    if getattr(basis, "n_dropped_", 0):
+        functions += f" ({basis.n_dropped_:,} more depend on these and were left out)"
     rows = [
         ("rows", f"{fit.n_rows:,}"),
         ("outputs", f"{outputs}"),
@@ -76,10 +76,13 @@ def describe(kernel: Any) -> str:
 
 
 def precision_reason(fit: Fit) -> str:
-    """Say which precision was used and what it means."""
+    """Say which precision was used and why."""
+    precision = fit.basis.precision_
+    if precision == "float32":
+        return "float32 blocks, float64 sums"
     if fit.plan.precision == "float32":
-        return "float32 blocks, float64 sums, leading directions summed apart"
-    return "float64"
+        return "float64 (the functions are too much alike for float32)"
+    return precision
 
 
 def alpha_reason(fit: Fit, selection: str, automatic: bool) -> str:

@@ -19,6 +19,20 @@ def dense(X: Rows) -> Array:
     return np.asarray(X.toarray() if hasattr(X, "tocsr") else X, dtype=np.float64)
 
 
+def _symmetrize(matrix: Array, tile: int = 512) -> None:
+    """Replace a square matrix by the mean of itself and its transpose, in place.
+
+    Tile by tile: a transposed pass over a large matrix misses the cache at every step.
+    """
+    for row in range(0, len(matrix), tile):
+        for column in range(0, row + 1, tile):
+            lower = matrix[row : row + tile, column : column + tile]
+            upper = matrix[column : column + tile, row : row + tile]
+            mean = 0.5 * (lower + upper.T)
+            lower[...] = mean
+            upper[...] = mean.T
+
+
 class Kernel(BaseEstimator):
     """A positive semi-definite function K(x, z).
 
@@ -62,8 +76,7 @@ class Kernel(BaseEstimator):
         if Z is not None:
             return fitted.against(Z)(X)
         gram = fitted.against(X)(X)
-        gram += gram.T.copy()
-        gram *= 0.5
+        _symmetrize(gram)
         np.fill_diagonal(gram, fitted.diag(X))
         return gram
 

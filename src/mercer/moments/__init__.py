@@ -1,6 +1,6 @@
 """Moments: sums over rows that add and subtract."""
 
-from mercer.moments.accumulate import MomentSums, Workspace, leading_subspace
+from mercer.moments.accumulate import MomentSums, Workspace
 from mercer.moments.moments import Moments, NormalEquations
 
-__all__ = ["MomentSums", "Moments", "NormalEquations", "Workspace", "leading_subspace"]
+__all__ = ["MomentSums", "Moments", "NormalEquations", "Workspace"]

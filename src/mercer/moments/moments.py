@@ -37,7 +37,7 @@ class NormalEquations:
     count: float  # what one row's share of the fit is measured against
 
     def intercept(self, coefficients: Array) -> Array:
-        """Return ``ybar - m'c``."""
+        """Return ``ybar - m'c``, c in the functions that the moments are of."""
         return np.asarray(self.mean_y - self.mean_h @ coefficients)
 
 

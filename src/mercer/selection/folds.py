@@ -44,7 +44,7 @@ def fold_errors(problem: PrimalProblem, alphas: Array) -> Array:
             errors[row] = np.nan
             continue
         coefficients = None
-        if problem.whitener.rank > DIRECT:
+        if problem.whitener.size > DIRECT:
             coefficients = _together(problem, train, alphas)
         if coefficients is None:
             coefficients = _alone(problem, train, alphas)

@@ -9,20 +9,18 @@ With eigendirections ``T = R U`` and ``g_i = T'(h(x_i) - m)``, the leverage of r
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Rows
+from mercer.moments import Workspace
 from mercer.selection.problems import PrimalProblem
 
 
 class RowErrors:
     """Leave-one-out squared errors of blocks of rows; an accumulator for one lane."""
 
-    def __init__(
-        self, basis: Any, problem: PrimalProblem, alphas: Array, subspace: Array | None
-    ) -> None:
+    def __init__(self, basis: BasisTransformer, problem: PrimalProblem, alphas: Array) -> None:
         spectrum = problem.spectrum
         kept = spectrum.values > 0
         self.basis = basis
@@ -33,31 +31,18 @@ class RowErrors:
         beta = spectrum.beta[kept]
         T = problem.directions[:, kept]
         precision = basis.precision_
-        # As for the moments: what lies along the leading subspace is carried apart, so that the
-        # product of the rest loses no digits in float32.
-        self._subspace = None
-        if precision == "float32" and subspace is not None:
-            self._subspace = subspace.astype(np.float32)
-            self._leading = (subspace.astype(np.float32).T.astype(float) @ T).astype(np.float32)
         self._shift = (problem.mean_h @ T).astype(precision)
         self._directions = T.astype(precision)
         self._filters = filters.astype(precision)
         # (r, alphas * k): the solution in eigencoordinates, for every alpha and output
         self._solutions = np.hstack([f[:, None] * beta for f in filters.T]).astype(precision)
-        self._block: Array | None = None
+        self._workspace = Workspace(basis.size, precision)
 
     def add(self, start: int, X: Rows, Y: Array, weight: Array | None) -> None:
         """Compute the errors of a block."""
-        if self._block is None or len(self._block) < X.shape[0]:
-            self._block = np.empty((X.shape[0], self.basis.size), dtype=self.basis.precision_)
-        H = self.basis.evaluate(X, self._block[: X.shape[0]])
-        if self._subspace is None:
-            G = H @ self._directions
-        else:
-            leading = H @ self._subspace
-            H -= leading @ self._subspace.T
-            G = H @ self._directions
-            G += leading @ self._leading
+        rows = X.shape[0]
+        H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
+        G = H @ self._directions
         G -= self._shift
         fitted = (G @ self._solutions).astype(np.float64)
         np.square(G, out=G)

@@ -82,6 +82,8 @@ class Plan:
         M, the number of functions.
     precision : "float32" or "float64"
         Of blocks and their products.
+    may_widen : bool
+        Whether the basis may turn float32 into float64, where its functions ask for it.
     block_rows : int
         Rows evaluated at a time by one lane.
     lanes : int
@@ -105,6 +107,7 @@ class Plan:
     memory: int
     memory_limit: int
     reason: str
+    may_widen: bool = False
 
 
 def make_plan(
@@ -198,14 +201,22 @@ def _sized(
     if isinstance(kernel, Precomputed):
         n_features = 0  # the matrix is in memory already
     while True:
-        memory = _primal_memory(size, precision, block_rows, lanes, plan.folds, n_features, outputs)
+        widest: Precision = "float64" if dtype == "auto" else precision
+        memory = _primal_memory(size, widest, block_rows, lanes, plan.folds, n_features, outputs)
         if memory <= plan.memory_limit or (lanes == 1 and block_rows <= 512):
             break
         if lanes > 1:
             lanes -= 1
         else:
             block_rows = max(512, block_rows // 2)
-    return replace(plan, precision=precision, block_rows=block_rows, lanes=lanes, memory=memory)
+    return replace(
+        plan,
+        precision=precision,
+        block_rows=block_rows,
+        lanes=lanes,
+        memory=memory,
+        may_widen=dtype == "auto",
+    )
 
 
 def _primal_memory(

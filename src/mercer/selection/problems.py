@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.bases.whitening import Whitener
+from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array, Solution
 from mercer.moments import Moments
 from mercer.selection.folds import dual_fold_errors, fold_errors
@@ -59,12 +59,17 @@ class PrimalProblem:
     """Moments of a fixed basis, in one piece or by fold."""
 
     folds: Sequence[Moments]
-    whitener: Whitener
+    basis: BasisTransformer
     solver: Ridge
     intercept: bool
     units: Array
     #: Reads the rows again for leave-one-out: (alphas, sample, problem, rng) -> errors, weights.
     second_pass: Callable[..., tuple[Array, Array]] | None = None
+
+    @cached_property
+    def whitener(self) -> Whitener:
+        """The whitener of the basis."""
+        return self.basis.whitener()
 
     @cached_property
     def total(self) -> Moments:
@@ -109,14 +114,14 @@ class PrimalProblem:
 
     @cached_property
     def directions(self) -> Array:
-        """``T = R U`` of shape (M, r): coefficients of the eigendirections."""
+        """``T = R U`` of shape (M, M): the eigendirections in the functions of the moments."""
         return self.whitener.coefficients(self.spectrum.vectors)
 
     def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
         """Return coefficients (M, k), intercept (k,) and how they were found."""
         solution = self.solver.solve(self._state, alpha)
-        coefficients = self.whitener.coefficients(solution.value)
-        return coefficients, self._equations.intercept(coefficients), solution
+        graded = self.whitener.coefficients(solution.value)
+        return self.basis.coefficients(graded), self._equations.intercept(graded), solution
 
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
         """Return held-out mean squared errors of shape (folds, alphas), from moments alone."""

@@ -1,0 +1,146 @@
+"""Functions of graded size: why sums over rows can be trusted, in float32 and in float64.
+
+Kernel functions at nearby landmarks are almost equal. Their moments S hold the same large number
+many times over, and the small differences, which are what a fit with a small penalty needs, drown
+in the rounding of the sums: normal equations square the condition number. The remedy is to sum
+other functions of the same span. With a Cholesky factorization in a good order of the functions,
+
+.. math:: \\Gamma = L L', \\qquad
+          L = \\begin{pmatrix} L_{11} & 0 \\\\ L_{21} & L_{22} \\end{pmatrix},
+
+the first q functions are made orthonormal, and what they explain is taken off the others:
+
+.. math:: g = L_{11}^{-1} h_1, \\qquad \\tilde h_2 = h_2 - L_{21} g,
+          \\qquad \\tilde\\Gamma = \\begin{pmatrix} I & 0 \\\\ 0 & L_{22} L_{22}' \\end{pmatrix}.
+
+The rest is as small as the q-th pivot, so the rounding of its sums is smaller by that factor; the
+rounding within g is proportional to each function's own size, which does no harm. It costs about
+2q/M of the sums' work. Rounding the *values* of h is harmless: the moments are then the exact ones
+of slightly perturbed functions, the very ones that predict later.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from mercer.bases.whitening import Whitener
+from mercer.contracts import Array, Precision
+
+#: A pivot is the squared norm that earlier functions leave of one; relative to the largest, below
+#: this the function is dropped as dependent on them.
+CUT = {"float64": 1e-13, "float32": 1e-7}
+#: Pivots down to here stand clear of the rounding of kernel values in float32.
+FLOAT32_PIVOT = 1e-5
+#: q is at least this.
+LEADING = 64
+#: q grows until the pivot is below this times the square of the smallest: the rounding of the
+#: sums, times the pivot at q, over the smallest pivot, must stay below the smallest eigenvalue.
+GROWTH = {"float64": 1e19, "float32": 2e9}
+
+
+def ordered_cholesky(gram: Array, cut: float) -> tuple[Array, Array]:
+    """Return L (r, r) and an order p (r,) with ``gram[p][:, p] = L L'``, dependent functions cut.
+
+    The first pivots are drawn with probability proportional to what is left of each function
+    (randomly pivoted Cholesky; Chen, Epperly, Tropp and Webber, 2022), which takes the bulk of the
+    mass off the rest; the largest first would take the outliers. After them it is the largest
+    first, which shows the rank.
+
+    >>> L, order = ordered_cholesky(np.ones((2, 2)), 1e-13)
+    >>> L.tolist(), len(order)
+    ([[1.0]], 1)
+    """
+    size = len(gram)
+    rng = np.random.default_rng(0)  # it decides an order, not what is in the span
+    left = np.array(np.diagonal(gram))
+    tolerance = cut * max(float(left.max(initial=0.0)), 0.0)
+    drawn: list[int] = []
+    columns = np.zeros((size, min(LEADING, size)))
+    while len(drawn) < columns.shape[1] and left.max(initial=0.0) > tolerance > 0:
+        pivot = int(rng.choice(size, p=left / left.sum()))
+        if not left[pivot] > tolerance:
+            break
+        column = gram[:, pivot] - columns @ columns[pivot]
+        columns[:, len(drawn)] = column / np.sqrt(column[pivot])
+        left = np.maximum(left - columns[:, len(drawn)] ** 2, 0.0)
+        drawn.append(pivot)
+        left[drawn] = 0.0
+    head = np.array(drawn, dtype=np.intp)
+    columns = columns[:, : len(head)]
+    rest = np.setdiff1d(np.arange(size), head)
+    schur = gram[np.ix_(rest, rest)] - columns[rest] @ columns[rest].T
+    rank, pivots = 0, np.zeros(0, dtype=np.intp)
+    tail = np.zeros((0, 0))
+    if len(rest) and schur.diagonal().max() > tolerance > 0:
+        factor, found, rank, info = lapack.dpstrf(schur, lower=1, tol=tolerance)
+        if info < 0:
+            raise ValueError(f"LAPACK dpstrf refused its argument {-info}")
+        pivots, tail = np.asarray(found[:rank], dtype=np.intp) - 1, np.tril(factor[:rank, :rank])
+    order = np.concatenate([head, rest[pivots]])
+    L = np.zeros((len(order), len(order)))
+    L[:, : len(head)] = columns[order]
+    L[: len(head), : len(head)] = np.tril(L[: len(head), : len(head)])
+    L[len(head) :, len(head) :] = tail
+    return L, order
+
+
+def trusted_precision(factor: Array, wanted: Precision) -> Precision:
+    """Return float64 where pivots are too small for float32 values, else what is wanted."""
+    pivots = np.diagonal(factor) ** 2
+    if len(pivots) and pivots.min() < FLOAT32_PIVOT * pivots.max():
+        return "float64"
+    return wanted
+
+
+class Grading:
+    """The change from functions h, in the order of their pivots, to graded functions.
+
+    Parameters
+    ----------
+    factor : array of shape (r, r)
+        L, lower triangular.
+    precision : "float32" or "float64"
+        Of the blocks.
+    """
+
+    def __init__(self, factor: Array, precision: Precision) -> None:
+        pivots = np.diagonal(factor) ** 2
+        leading = 0
+        if len(pivots):
+            pivots = pivots / pivots.max()
+            small = pivots <= GROWTH[precision] * pivots.min() ** 2
+            small[:LEADING] = False  # drawn at random, in no order
+            leading = int(np.argmax(small)) if small.any() else len(pivots)
+        self.factor = factor
+        self.leading = leading
+        corner = factor[:leading, :leading]
+        inverse = solve_triangular(corner, np.eye(leading), lower=True).T
+        self._inverse = np.ascontiguousarray(inverse, dtype=precision)
+        self._explained = np.ascontiguousarray(factor[leading:, :leading].T, dtype=precision)
+
+    def apply(self, H: Array, spare: Array | None = None) -> Array:
+        """Turn values of h (rows, r) into values of the graded functions, in place."""
+        q = self.leading
+        g = H[:, :q] @ self._inverse
+        H[:, :q] = g
+        if q < H.shape[1]:
+            room = None if spare is None else spare.reshape(-1)[: len(H) * (H.shape[1] - q)]
+            out = None if room is None else room.reshape(len(H), -1)
+            H[:, q:] -= np.matmul(g, self._explained, out=out)
+        return H
+
+    def whitener(self) -> Whitener:
+        """Return the whitener of the graded functions."""
+        graded = np.array(self.factor, order="F")
+        graded[: self.leading, : self.leading] = np.eye(self.leading)
+        graded[self.leading :, : self.leading] = 0.0
+        return Whitener(graded, len(graded))
+
+    def coefficients(self, graded: Array) -> Array:
+        """Return the coefficients of h for coefficients (r, k) of the graded functions."""
+        q = self.leading
+        c = np.array(graded)
+        c[:q] -= self.factor[q:, :q].T @ graded[q:]
+        c[:q] = solve_triangular(self.factor[:q, :q], c[:q], lower=True, trans="T")
+        return c
