@@ -1,6 +1,7 @@
 """Least-squares kernel learning from a laptop to a cluster."""
 
 from mercer.bases import FullKernel, Landmarks, RandomFeatures
+from mercer.datasets import load_letter
 from mercer.estimators import KernelClassifier, KernelRegressor
 from mercer.kernels import (
     ArcCosine,
@@ -16,6 +17,7 @@ from mercer.kernels import (
     Sobolev,
     Sum,
 )
+from mercer.models import ModelFileError, load, save
 from mercer.moments import Moments
 from mercer.selection import GCV, KFold, LeaveOneOut
 from mercer.solvers import Ridge
@@ -40,6 +42,7 @@ __all__ = [
     "Matern",
     "MemoryLimitError",
     "MercerWarning",
+    "ModelFileError",
     "Moments",
     "PeriodicSpline",
     "Polynomial",
@@ -49,5 +52,8 @@ __all__ = [
     "Ridge",
     "Sobolev",
     "Sum",
+    "load",
+    "load_letter",
     "open_rows",
+    "save",
 ]

@@ -105,7 +105,7 @@ def fit(
     if basis.dual:
         with clock.stage("kernel matrix"):
             system = dual_system(source, targets, basis, intercept)
-        problem = DualProblem(system, targets.scale**2)
+        problem = DualProblem(system, solver, targets.scale**2)
         dual_rows = system.Y, system.weight
     else:
         with clock.stage("moments"):

@@ -86,7 +86,10 @@ def check_choice(value: Any, name: str, options: Sequence[str]) -> str:
 
 def check_alphas(alphas: Any) -> Array:
     """Return the values of a path: finite, non-negative, at least one."""
-    values = np.atleast_1d(np.asarray(alphas, dtype=float))
+    try:
+        values = np.atleast_1d(np.asarray(alphas, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"alphas must be a list of numbers, got {alphas!r}") from error
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"alphas must be a list of numbers, got shape {np.shape(alphas)}")
     if not np.all(np.isfinite(values)) or np.any(values < 0):

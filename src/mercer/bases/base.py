@@ -94,10 +94,14 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         )
         check_finite(X, names=getattr(self, "feature_names_in_", None))
         rng = as_generator(self.random_state)
-        self.fit_source(ArraySource(X), kernel, rng, "float64")
+        self._fit_alone(ArraySource(X), kernel, rng)
         self.whitener_ = self.whitener()
         self._n_features_out = self.whitener_.size
         return self
+
+    def _fit_alone(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
+        """Choose the functions for use as a transformer."""
+        self.fit_source(source, kernel, rng, "float64")
 
     def transform(self, X: Any) -> Array:
         """Return coordinates z(x) with z(x)'z(x') equal, or close, to K(x, x')."""

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.bases.landmarks import Landmarks
-from mercer.bases.whitening import Whitener
 from mercer.contracts import Precision, RowSource
 from mercer.kernels import Kernel
 from mercer.validation import check_finite
@@ -63,11 +62,10 @@ class FullKernel(Landmarks):
         self.n_dropped_ = 0
         return self._place(points, kernel.fitted(points), precision)
 
-    def whitener(self) -> Whitener:
-        """Return the whitener, for the transformer: a fit solves the dual form and needs none."""
-        if not hasattr(self, "factor_"):
-            self._order(self.landmarks_, self.kernel_, self.precision_, may_widen=False)
-        return super().whitener()
+    def _fit_alone(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
+        self.fit_source(source, kernel, rng, "float64")
+        # A transformer whitens, and leaves out rows that others span; the dual form does neither.
+        self._order(self.landmarks_, self.kernel_, "float64", may_widen=False)
 
     def resized(self, size: int) -> Any:
         """Refuse: the full kernel has one function a row."""

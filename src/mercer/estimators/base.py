@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -33,6 +34,14 @@ from mercer.validation import (
     check_total_weight,
     check_weight,
 )
+
+#: Parameters that are objects, and may be given by name.
+_NAMED: dict[str, Callable[[Any], Any]] = {
+    "kernel": as_kernel,
+    "basis": as_basis,
+    "solver": as_solver,
+    "selection": as_criterion,
+}
 
 
 class KernelEstimator(BaseEstimator):
@@ -132,7 +141,7 @@ class KernelEstimator(BaseEstimator):
         The rows must be ones that were fitted, with the same targets and weights. The basis stays;
         landmarks that were chosen among these rows remain landmarks.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "fit_")
         settings = self._settings()
         return self._combine(self._source(X, y, sample_weight, reset=False), settings, sign=-1)
 
@@ -266,6 +275,13 @@ class KernelEstimator(BaseEstimator):
         self._check_sums()
         previous = self.fit_ if self.fit_.folds is not None else self._as_moments(settings)
         assert previous.folds is not None
+        pieces = settings["criterion"].folds if settings["alpha"] is None else 1
+        if pieces > 1 and pieces != len(previous.folds):
+            raise ValueError(
+                f"{settings['criterion'].label} needs sums kept in {pieces} pieces from the first "
+                f"rows on, and this model keeps {len(previous.folds)}: fit it again, or use "
+                f"selection='gcv' or a number for alpha"
+            )
         if sign < 0 and len(previous.folds) > 1:
             raise ValueError(
                 "forget cannot tell which fold a row was dealt to: use selection='gcv' or a "
@@ -372,7 +388,7 @@ class KernelEstimator(BaseEstimator):
     @property
     def moments_(self) -> Moments:
         """Moments of all rows seen (targets shifted and scaled); not for the full kernel."""
-        check_is_fitted(self)
+        check_is_fitted(self, "fit_")
         self._check_sums()
         if self.fit_.folds is None:
             raise AttributeError("the full kernel is fitted from the kernel matrix, not moments")
@@ -384,7 +400,7 @@ class KernelEstimator(BaseEstimator):
     @property
     def effective_dimension_(self) -> float:
         """``trace(A (A + alpha)^-1)``: how many parameters the fit really uses."""
-        check_is_fitted(self)
+        check_is_fitted(self, "fit_")
         found = self.fit_
         if found.effective_dimension is None:
             self._check_sums()
@@ -393,7 +409,7 @@ class KernelEstimator(BaseEstimator):
 
     def summary(self) -> Summary:
         """Say what was chosen and why: prints as text, shows as a table in notebooks."""
-        check_is_fitted(self)
+        check_is_fitted(self, "fit_")
         return summarize(
             type(self).__name__,
             self.fit_,
@@ -406,7 +422,7 @@ class KernelEstimator(BaseEstimator):
 
     def _decide(self, X: Any) -> Array:
         """Return f(x) for every row: shape (n, k), in blocks."""
-        check_is_fitted(self)
+        check_is_fitted(self, "fit_")
         if isinstance(X, (str, Path, RowSource)):
             source = self._prediction_source(X)
         else:
@@ -447,11 +463,28 @@ class KernelEstimator(BaseEstimator):
     # -- scikit-learn's contract ---------------------------------------------------------------
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``kernel__bandwidth`` works for a kernel given by its name, too."""
-        nested = any(name.startswith("kernel__") for name in params)
-        if nested and isinstance(self.kernel, str) and "kernel" not in params:
-            self.kernel = as_kernel(self.kernel)
-        super().set_params(**params)
+        """Set parameters; ``kernel__bandwidth`` works for a kernel given by its name, too.
+
+        Where a parameter is refused, none is changed.
+        """
+        before = self.get_params(deep=False)
+        for name, as_object in _NAMED.items():
+            value = params.get(name, before[name])
+            if isinstance(value, str) and any(key.startswith(f"{name}__") for key in params):
+                if name == "basis" and value == "auto":
+                    raise ValueError(
+                        "basis='auto' has no parameters of its own: set basis='landmarks' or "
+                        "basis='random_features' as well"
+                    )
+                params[name] = as_object(value)
+            elif any(key.startswith(f"{name}__") for key in params):
+                params[name] = clone(value)  # so that a refusal leaves the old one as it was
+        try:
+            super().set_params(**params)
+        except (AttributeError, TypeError, ValueError):
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
         return self
 
     def __sklearn_tags__(self) -> Any:

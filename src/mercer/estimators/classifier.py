@@ -44,11 +44,12 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     _targets: ClassTargets
 
     def _make_targets(self, source: RowSource) -> ClassTargets:
-        announced: ClassTargets | None = self.__dict__.pop("_announced", None)
+        announced: ClassTargets | None = getattr(self, "_announced", None)
         targets = announced or ClassTargets.of_source(source, 100_000)
         if len(targets.classes) < 2:
             raise ValueError(
-                f"a classifier needs at least two classes, got one class: {targets.classes[0]!r}"
+                f"a classifier needs at least two classes, got one class: "
+                f"{targets.classes.tolist()[0]!r}; in partial_fit, name them all with classes="
             )
         self.classes_ = targets.classes
         return targets
@@ -66,9 +67,18 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
         ``classes`` names all classes on the first call, where its rows may lack some.
         """
-        if classes is not None and not hasattr(self, "fit_"):
-            self._announced = ClassTargets(np.unique(classes))
-        super().partial_fit(X, y, sample_weight)
+        if classes is not None:
+            named = ClassTargets(np.unique(classes))
+            if hasattr(self, "fit_") and not np.array_equal(named.classes, self.classes_):
+                raise ValueError(
+                    f"classes must be those of the first call, {self.classes_.tolist()}, got "
+                    f"{named.classes.tolist()}"
+                )
+            self._announced = named
+        try:
+            super().partial_fit(X, y, sample_weight)
+        finally:
+            self.__dict__.pop("_announced", None)
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -95,7 +95,7 @@ class ClassTargets:
         unknown = self.classes[codes] != y
         if np.any(unknown):
             at = int(np.flatnonzero(unknown)[0])
-            label = np.asarray(y)[at]
+            label = np.asarray(y)[at : at + 1].tolist()[0]
             raise ValueError(
                 f"y holds a class that was not there at first: {label!r} at row {start + at}"
                 f"{closest(str(label), map(str, self.classes))}"

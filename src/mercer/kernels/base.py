@@ -45,6 +45,8 @@ class Kernel(BaseEstimator):
 
     #: Whether values stay of order one, so that float32 blocks lose nothing that matters.
     bounded = False
+    #: How many float64 blocks of (rows, M) an evaluation holds at a time, beside its result.
+    scratch = 2
     #: Whether rows may be scipy's sparse rows.
     accepts_sparse = False
 

@@ -22,6 +22,11 @@ class _Pair(Kernel):
         return self.left.bounded and self.right.bounded
 
     @property
+    def scratch(self) -> int:  # type: ignore[override]
+        """What the parts need, and the second part's values."""
+        return max(self.left.scratch, self.right.scratch) + 1
+
+    @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
         """Whether both parts do."""
         return self.left.accepts_sparse and self.right.accepts_sparse

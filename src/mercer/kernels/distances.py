@@ -43,8 +43,10 @@ class ScaledDistances:
         self.half_norms = 0.5 * np.einsum("ij,ij->i", self.points, self.points)
         ones = np.ones((len(points), 1))
         stacked = np.hstack([self.points, ones, -self.half_norms[:, None]])
-        self._stacked = {"float64": stacked, precision: stacked.astype(precision)}
+        self._stacked = {"float64": stacked}
         self._largest = float(self.half_norms.max(initial=0.0)) * 2
+        if self._largest <= TRUSTED[precision]:
+            self._stacked[precision] = stacked.astype(precision)
 
     def __call__(self, X: Rows, out: Array | None = None) -> Array:
         """Return ``-||x - z||^2 / 2``, never positive, of shape (rows, points)."""

@@ -129,6 +129,7 @@ class ArcCosine(Kernel):
     """
 
     accepts_sparse = True
+    scratch = 6
 
     def __init__(self, order: int = 1) -> None:
         self.order = order

@@ -150,8 +150,10 @@ def gaussian_directions(
     if not orthogonal:
         return rng.standard_normal((n_features, size))
     groups = -(-size // n_features)
-    directions = [
-        np.linalg.qr(rng.standard_normal((n_features, n_features)))[0] for _ in range(groups)
-    ]
+    directions = []
+    for _ in range(groups):
+        Q, R = np.linalg.qr(rng.standard_normal((n_features, n_features)))
+        # LAPACK's signs are not random: without this the directions are not uniform.
+        directions.append(Q * np.sign(np.diagonal(R)))
     lengths = np.sqrt(rng.chisquare(n_features, size=size))
     return np.hstack(directions)[:, :size] * lengths

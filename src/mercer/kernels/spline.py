@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import bernoulli, comb, factorial
 
 from mercer.contracts import Array, BlockKernel, Precision, Rows
 from mercer.kernels.base import Kernel, dense
@@ -15,6 +16,16 @@ from mercer.validation import check_number
 
 _HARMONICS = 2**15
 _GRID = 2**17
+
+
+@lru_cache(maxsize=16)
+def _bernoulli_polynomial(q: int) -> tuple[float, ...]:
+    """Coefficients of the Bernoulli polynomial of degree q, lowest power first, from fractions."""
+    numbers: list[Fraction] = []
+    for m in range(q + 1):
+        total = sum((math.comb(m + 1, k) * b for k, b in enumerate(numbers)), Fraction(0))
+        numbers.append(Fraction(1) if m == 0 else -total / (m + 1))
+    return tuple(float(math.comb(q, j) * numbers[q - j]) for j in range(q + 1))
 
 
 @lru_cache(maxsize=16)
@@ -43,10 +54,9 @@ def periodic_spline(t: Array, order: float) -> Array:
         return np.asarray(1.0 + 2.0 * np.cos(2 * np.pi * t))
     if order == int(order) and int(order) % 2 == 0 and order <= 16:
         q = int(order)
-        numbers = bernoulli(q)
-        powers = [comb(q, j) * numbers[q - j] for j in range(q + 1)]
-        value = np.polynomial.polynomial.polyval(t, powers)
-        return np.asarray(1.0 - (-1.0) ** (q // 2) * (2 * np.pi) ** q / factorial(q) * value)
+        value = np.polynomial.polynomial.polyval(t, _bernoulli_polynomial(q))
+        scale = (2 * np.pi) ** q / math.factorial(q)
+        return np.asarray(1.0 - (-1.0) ** (q // 2) * scale * value)
     table = _table(float(order))
     position = t * _GRID
     left = position.astype(np.intp)
@@ -97,6 +107,7 @@ class PeriodicSpline(Kernel):
     """
 
     bounded = True
+    scratch = 7
 
     def __init__(self, order: float = 2.0) -> None:
         self.order = order

@@ -110,22 +110,26 @@ class Matern(_Stationary):
     """
 
     accepts_sparse = True
+    scratch = 4
 
     def __init__(self, nu: float = 1.5, bandwidth: float | Array | str = "median") -> None:
         self.nu = nu
         self.bandwidth = bandwidth
 
-    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
-        """Return X -> K(X, Z)."""
-        shapes = {0.5: _exponential, 1.5: _once_differentiable, 2.5: _twice_differentiable}
-        if self.nu not in shapes:
+    def fitted(self, X: Rows) -> _Stationary:
+        """Check nu and return a copy with the bandwidth as numbers."""
+        if self.nu not in _SHAPES:
             raise ValueError(
                 f"nu of Matern must be 0.5, 1.5 or 2.5, got {self.nu!r}; for a smoother kernel "
                 f"use Gaussian()"
             )
+        return super().fitted(X)
+
+    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+        """Return X -> K(X, Z)."""
         # The square root magnifies an error near 0: distances in float64 whatever the output.
         distances = ScaledDistances(Z, self.bandwidth, "float64")
-        shape = shapes[self.nu]
+        shape = _SHAPES[self.nu]
 
         def block(X: Rows, out: Array | None = None) -> Array:
             value = distances(X)
@@ -230,3 +234,6 @@ def _twice_differentiable(r: Array) -> Array:
     r += square
     r *= factor
     return r
+
+
+_SHAPES = {0.5: _exponential, 1.5: _once_differentiable, 2.5: _twice_differentiable}

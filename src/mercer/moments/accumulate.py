@@ -57,6 +57,11 @@ class MomentSums:
 
     def add(self, X: Rows, Y: Array, weight: Array | None = None) -> None:
         """Add the rows of a block: X (rows, d), Y (rows, k), weight (rows,) or None."""
+        # An overflow is found in the sums, and said in words.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._add(X, Y, weight)
+
+    def _add(self, X: Rows, Y: Array, weight: Array | None) -> None:
         rows = X.shape[0]
         H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
         right = np.ones((rows, Y.shape[1] + 1))
@@ -85,7 +90,8 @@ class MomentSums:
 
     def total(self) -> Moments:
         """Return the moments of all rows added so far; the sums are used up."""
-        if not np.isfinite(self.gram[:1]).all() or not np.isfinite(self.cross).all():
+        sizes = np.diagonal(self.gram)
+        if not np.isfinite(sizes).all() or not np.isfinite(self.cross).all():
             raise ValueError(
                 f"values of the basis overflow {self.basis.precision_}: scale the columns of X "
                 f"(sklearn.preprocessing.StandardScaler), or use dtype='float64'"

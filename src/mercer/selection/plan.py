@@ -33,7 +33,7 @@ def parse_memory(limit: Any) -> int:
     (1500000000, 2000)
     """
     if isinstance(limit, str) and limit != "auto":
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([a-zA-Z]*)\s*", limit)
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-zA-Z]*)\s*", limit)
         if match is None or match[2].lower() not in _UNITS:
             raise ValueError(
                 f"memory_limit must be a number of bytes, a size such as '2GB' or '500MB', or "
@@ -176,10 +176,10 @@ def make_plan(
             )
         plan = replace(plan, reason=f"{reason}; {plan.size} functions fit the memory limit")
     if plan.memory > limit:
-        parameter = "n_components of the basis" if plan.size > 100 else "the number of columns"
         raise MemoryLimitError(
             f"the fit needs about {human_bytes(plan.memory)} for {plan.size} functions, over the "
-            f"memory_limit of {human_bytes(limit)}: lower {parameter}, or raise memory_limit"
+            f"memory_limit of {human_bytes(limit)}: lower n_components of "
+            f"the basis, or raise memory_limit"
         )
     if automatic and plan.size != size:
         plan = replace(plan, basis=chosen.resized(plan.size))
@@ -200,9 +200,13 @@ def _sized(
     lanes = min(available_cores(), max(1, n_rows // block_rows))
     if isinstance(kernel, Precomputed):
         n_features = 0  # the matrix is in memory already
+    # Random features compute phases, then functions of them.
+    scratch = kernel.scratch + (not isinstance(plan.basis, Landmarks))
     while True:
         widest: Precision = "float64" if dtype == "auto" else precision
-        memory = _primal_memory(size, widest, block_rows, lanes, plan.folds, n_features, outputs)
+        memory = _primal_memory(
+            size, widest, block_rows, lanes, plan.folds, scratch, n_features, outputs
+        )
         if memory <= plan.memory_limit or (lanes == 1 and block_rows <= 512):
             break
         if lanes > 1:
@@ -225,21 +229,26 @@ def _primal_memory(
     block_rows: int,
     lanes: int,
     folds: int,
+    scratch: int,
     n_features: int,
     outputs: int,
 ) -> int:
     """Peak bytes of accumulation or solve, whichever is more."""
     square, width = 8 * size**2, 4 if precision == "float32" else 8
-    # A lane holds a block, one of the same shape for the deflated part or float64 distances, and
-    # the block of rows in float64.
-    lane = square * folds + width * size**2 + block_rows * (size * (width + 8) + 40 * n_features)
+    # A lane holds a block of values, one of the same shape for grading, what the kernel needs on
+    # its way, and the block of rows in float64 twice.
+    block = block_rows * (size * (2 * width + 8 * scratch) + 16 * n_features + 16 * outputs)
+    lane = square * folds + width * size**2 + block
     reading = 4 * lanes * folds * block_rows * 8 * (n_features + outputs)
-    accumulate = lanes * lane + reading
-    # Gamma and its factor, S, A, and two work matrices of the factorization; folds stay beside.
-    solve = square * (6 + folds) + 8 * size * (n_features + 30 * outputs)
+    # The factor of Gamma stays throughout.
+    accumulate = lanes * lane + reading + 2 * square
+    # Gamma's factor, its graded form, S, A, and the eigendecomposition; folds stay beside. A second
+    # pass for leave-one-out evaluates blocks again, and rotates them.
+    second = lanes * (width * size**2 + 2 * block + block_rows * 500 * outputs)
+    solve = square * (8 + folds) + 8 * size * (n_features + 30 * outputs) + second
     return int(max(accumulate, solve))
 
 
 def _dual_memory(n_rows: int, n_features: int) -> int:
     """Peak bytes of the dual solve: K, its factor or eigenvectors, and work space."""
-    return int(8 * n_rows**2 * 4 + 16 * n_rows * n_features)
+    return int(8 * n_rows**2 * 6 + 16 * n_rows * n_features)

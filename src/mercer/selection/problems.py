@@ -144,6 +144,7 @@ class DualProblem:
     """The kernel matrix of all rows."""
 
     system: DualSystem
+    solver: Ridge
     units: Array
 
     @property
@@ -168,7 +169,7 @@ class DualProblem:
 
     def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
         """Return coefficients (n, k), intercept (k,) and how they were found."""
-        return self.system.solve(alpha)
+        return self.system.solve(alpha, self.solver.method)
 
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
         """Return held-out mean squared errors of shape (folds, alphas), by refitting."""

@@ -87,10 +87,11 @@ class DualSystem:
         """Return the intercept that goes with the coefficients; shape (k,)."""
         return np.asarray(self.mean_y - self.mean_h @ coefficients)
 
-    def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
-        """Return coefficients, intercept, and how they were found."""
+    def solve(self, alpha: float, method: str = "auto") -> tuple[Array, Array, Solution]:
+        """Return coefficients, intercept, and how they were found; methods as for Ridge."""
         start = time.perf_counter()
-        found = None if "spectrum" in self.__dict__ else self._cholesky(alpha)
+        known = "spectrum" in self.__dict__
+        found = None if known or method == "eigen" else self._cholesky(alpha)
         status, reason = Status.SOLVED, "one Cholesky factorization of the kernel matrix"
         if found is None:
             spectrum = self.spectrum

@@ -1,0 +1,42 @@
+"""What choosing alpha among 20 values costs, in fits with one alpha."""
+
+from __future__ import annotations
+
+from benchmarks.data import ALPHA, BANDWIDTH, LANDMARKS, TRAIN, covtype
+from benchmarks.timing import interleaved
+from mercer import Gaussian, KernelRegressor, KFold, Landmarks, LeaveOneOut
+
+
+def run(repeats: int = 3) -> list[str]:
+    data = covtype()
+
+    def fit(**settings: object) -> KernelRegressor:
+        return KernelRegressor(
+            Gaussian(BANDWIDTH), Landmarks(LANDMARKS), random_state=0, **settings
+        ).fit(data.X, data.Y)
+
+    contenders = {
+        "one alpha": {"alpha": ALPHA},
+        "20 alphas, generalized cross-validation": {"selection": "gcv"},
+        "20 alphas, 5 folds": {"selection": KFold(5)},
+        "20 alphas, leave-one-out on 2,000 rows": {"selection": LeaveOneOut(2000)},
+        "20 alphas, leave-one-out on all rows": {"selection": LeaveOneOut()},
+    }
+    timed = interleaved(
+        {name: (lambda s=settings: fit(**s)) for name, settings in contenders.items()}, repeats
+    )
+    one = timed["one alpha"].median
+    lines = [
+        f"covtype as above ({TRAIN:,} rows, {LANDMARKS:,} landmarks, 7 outputs). Medians of "
+        f"{repeats} interleaved repeats.",
+        "",
+        "| | seconds | fits | alpha chosen | test error |",
+        "|---|---|---|---|---|",
+    ]
+    for name, result in timed.items():
+        error = data.error(result.value.predict(data.X_test))
+        lines.append(
+            f"| {name} | {result.median:.2f} | {result.median / one:.2f} | "
+            f"{result.value.alpha_:.2g} | {error:.4f} |"
+        )
+    return lines

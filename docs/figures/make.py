@@ -1,0 +1,23 @@
+"""Make the figures again: ``python docs/figures/make.py [name ...]``, all of them without names."""
+
+from __future__ import annotations
+
+import sys
+import time
+from importlib import import_module
+
+FIGURES = ("overview", "kernels", "alpha_path", "landmarks", "grading")
+
+
+def main(names: list[str]) -> None:
+    """Run the scripts, each of which writes a picture of its own name to ``_static``."""
+    for name in names or FIGURES:
+        if name not in FIGURES:
+            raise SystemExit(f"unknown figure {name!r}: it must be one of {', '.join(FIGURES)}")
+        start = time.perf_counter()
+        import_module(name).main()
+        print(f"  {time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

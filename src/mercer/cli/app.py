@@ -1,0 +1,63 @@
+"""The commands together, and what they share: ``--version``, ``--debug`` and errors as one line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from mercer.cli import demo, fit, info, predict
+from mercer.cli.output import show_error, warnings_as_lines
+
+
+class Commands(TyperGroup):
+    """Shows what the library refuses as one line instead of a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what the user can mend ends with the exit code 2."""
+        try:
+            with warnings_as_lines():
+                return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of a pipe has seen enough
+            raise
+        except (ValueError, OSError, ImportError, MemoryError) as error:
+            if ctx.params.get("debug"):
+                raise
+            show_error(error)
+            raise typer.Exit(2) from error
+
+
+app = typer.Typer(
+    name="mercer",
+    cls=Commands,
+    help="Least-squares kernel learning: fit a model to a file, predict with it, look into it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from mercer import __version__
+
+        typer.echo(f"mercer {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show errors as tracebacks.")] = False,
+) -> None:
+    """Options of all commands."""
+
+
+app.command("fit")(fit.fit)
+app.command("predict")(predict.predict)
+app.command("info")(info.info)
+app.command("demo")(demo.demo)

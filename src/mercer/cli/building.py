@@ -1,0 +1,58 @@
+"""From the words of the command line to an estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.bases import BASES, BasisTransformer, Landmarks
+from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
+from mercer.kernels import KERNELS, Kernel, as_kernel
+from mercer.validation import check_choice
+
+
+def number_or(word: str, option: str, text: str) -> float | str:
+    """Return a number, or ``word`` if that is what the text says.
+
+    >>> number_or("auto", "--alpha", "1e-3"), number_or("auto", "--alpha", "auto")
+    (0.001, 'auto')
+    """
+    if text == word:
+        return word
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ValueError(f"{option} must be a number or {word!r}, got {text!r}") from error
+
+
+def build_kernel(name: str, bandwidth: str | None) -> Kernel:
+    """Return the kernel, with its bandwidth if one was given."""
+    usable = [kernel for kernel in KERNELS if kernel != "precomputed"]
+    kernel = as_kernel(check_choice(name, "--kernel", usable))
+    if bandwidth is None:
+        return kernel
+    if "bandwidth" not in kernel.get_params():
+        raise ValueError(f"--bandwidth must be left out for the {name} kernel, which has none")
+    kernel.set_params(bandwidth=number_or("median", "--bandwidth", bandwidth))
+    return kernel
+
+
+def build_basis(name: str, components: int | None) -> str | BasisTransformer:
+    """Return the basis, with its number of functions if one was given."""
+    check_choice(name, "--basis", ["auto", *BASES])
+    if components is None:
+        return name
+    if name == "auto":
+        return Landmarks(components)
+    if "n_components" not in BASES[name]().get_params():
+        raise ValueError(f"--components must be left out for --basis {name}: it has one a row")
+    basis: BasisTransformer = BASES[name]().set_params(n_components=components)
+    return basis
+
+
+def build_estimator(task: str, **params: Any) -> KernelEstimator:
+    """Return the estimator for a task."""
+    kinds: dict[str, type[KernelEstimator]] = {
+        "classification": KernelClassifier,
+        "regression": KernelRegressor,
+    }
+    return kinds[task](**params)

@@ -1,0 +1,105 @@
+"""``mercer demo``: letters recognized, beside what scikit-learn does with the same kernel."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from mercer.cli.files import check_output
+from mercer.cli.memory import peak_text
+from mercer.cli.output import stderr, stdout
+from mercer.cli.picture import draw
+from mercer.cli.tables import columns, facts
+
+#: Rows and landmarks; and the rows of the exact kernel, whose time grows with their cube.
+FULL = {"rows": 16_000, "components": 2000, "exact_rows": 8000}
+QUICK = {"rows": 1500, "components": 200, "exact_rows": 1500}
+TITLES = {
+    "mercer": "mercer",
+    "nystroem": "sklearn Nystroem + Ridge",
+    "exact": "sklearn KernelRidge",
+}
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The file for the picture.")] = Path("mercer-demo.png"),
+    quick: Annotated[bool, typer.Option("--quick", help="Few rows: a few seconds.")] = False,
+) -> None:
+    """Recognize letters: train on the data set that comes with mercer and compare."""
+    out = check_output(out, [], [".png", ".pdf", ".svg"])
+    size = QUICK if quick else FULL
+    console, progress = stdout(), stderr()
+    progress.print(
+        f"Letter recognition: {size['rows']:,} rows to train on, 4,000 to test on, 26 classes."
+    )
+    settings: dict[str, Any] = {"rows": size["rows"], "components": size["components"]}
+    # Its own progress bar shows in this terminal.
+    results = {"mercer": _run("mercer", settings)}
+    settings |= {name: results["mercer"][name] for name in ("gamma", "alpha")}
+    for name in ("nystroem", "exact"):
+        rows = size["exact_rows"] if name == "exact" else size["rows"]
+        with _status(progress, f"{TITLES[name]} on {rows:,} rows ..."):
+            results[name] = _run(name, settings | {"rows": rows})
+
+    summary = [(name, value) for name, value in results["mercer"]["summary"]]
+    console.print(facts("What mercer chose", summary))
+    console.print(_comparison(results))
+    console.print(
+        "scikit-learn was given the bandwidth and the alpha that mercer chose; choosing alpha is "
+        "part of mercer's time. Each method ran in a process of its own, and its peak memory is "
+        "that of the whole process."
+    )
+    if results["exact"]["rows"] < size["rows"]:
+        console.print(
+            f"KernelRidge was fitted to the first {results['exact']['rows']:,} rows only: its time "
+            f"grows with the cube of the rows, its memory with the square."
+        )
+    draw(results, TITLES, size["components"], out)
+    console.print(f"Picture written to {out}", soft_wrap=True)
+
+
+def _run(name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Run one method in a fresh process and return its result."""
+    command = [sys.executable, "-W", "ignore", "-m", "mercer.cli.demo_method"]
+    done = subprocess.run(
+        [*command, name, json.dumps(settings)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        raise OSError(
+            f"{TITLES[name]} ended with the exit code {done.returncode} (a negative one is a "
+            f"signal, often too little memory): try mercer demo --quick"
+        )
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def _status(console: Console, text: str) -> Any:
+    """Return a context with a spinner in a terminal, and a plain line elsewhere."""
+    if not console.is_terminal:
+        console.print(text)
+    return console.status(text)
+
+
+def _comparison(results: dict[str, dict[str, Any]]) -> Any:
+    header = ("method", "rows", "accuracy", "fit", "predict", "memory")
+    return columns(
+        "Test accuracy, and what it took",
+        header,
+        (
+            (
+                TITLES[name],
+                f"{found['rows']:,}",
+                f"{100 * found['accuracy']:.2f} %",
+                f"{found['fit_seconds']:.2f} s",
+                f"{found['predict_seconds']:.2f} s",
+                peak_text(found["peak_bytes"]),
+            )
+            for name, found in results.items()
+        ),
+    )

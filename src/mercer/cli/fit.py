@@ -1,0 +1,114 @@
+"""``mercer fit``: from a file of rows to a file with a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mercer.cli.building import build_basis, build_estimator, build_kernel, number_or
+from mercer.cli.files import check_output
+from mercer.cli.holdout import hold_out
+from mercer.cli.memory import peak_bytes, peak_text
+from mercer.cli.output import stdout
+from mercer.cli.scoring import scores_on
+from mercer.cli.tables import chosen, facts, path_table
+from mercer.cli.task import decide_task
+from mercer.contracts import RowSource
+from mercer.models import save
+from mercer.models.saving import with_suffix
+from mercer.selection.plan import human_bytes
+from mercer.sources import open_rows
+
+
+def fit(
+    data: Annotated[
+        Path, typer.Argument(help="A .csv, .tsv, .parquet, .npy or .npz file of rows, or a folder.")
+    ],
+    out: Annotated[Path, typer.Option(help="The file for the model.")],
+    target: Annotated[
+        str | None, typer.Option(help="The target column (.npz: an array; .npy: another file).")
+    ] = None,
+    task: Annotated[str, typer.Option(help="auto, regression or classification.")] = "auto",
+    weight: Annotated[str | None, typer.Option(help="The column of weights.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="The features: names with commas between. Default: all.")
+    ] = None,
+    kernel: Annotated[str, typer.Option(help="The kernel, by name.")] = "gaussian",
+    bandwidth: Annotated[
+        str | None, typer.Option(help="A number, or median: the median distance of rows.")
+    ] = None,
+    basis: Annotated[str, typer.Option(help="auto, full, landmarks or random_features.")] = "auto",
+    components: Annotated[
+        int | None, typer.Option(help="How many landmarks or random features.")
+    ] = None,
+    alpha: Annotated[str, typer.Option(help="The penalty, or auto to choose it.")] = "auto",
+    selection: Annotated[str, typer.Option(help="How alpha is chosen: gcv, kfold or loo.")] = "gcv",
+    intercept: Annotated[
+        bool, typer.Option("--intercept/--no-intercept", help="Fit a constant without penalty.")
+    ] = True,
+    dtype: Annotated[str, typer.Option(help="auto, float32 or float64.")] = "auto",
+    memory_limit: Annotated[
+        str, typer.Option(help="What the fit may take, such as 2GB; auto: half of what is free.")
+    ] = "auto",
+    seed: Annotated[int, typer.Option(help="For landmarks, features, folds and --holdout.")] = 0,
+    test: Annotated[Path | None, typer.Option(help="A file of rows to score the model on.")] = None,
+    holdout: Annotated[
+        float, typer.Option(help="A share of the rows to set aside and score the model on.")
+    ] = 0.0,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show every alpha tried.")] = False,
+) -> None:
+    """Fit a model to the rows of a file and write it to another."""
+    console = stdout()
+    inputs = [data] if test is None else [data, test]
+    out = check_output(with_suffix(out), inputs)
+    if test is not None and holdout:
+        raise ValueError("--test and --holdout must not both be given: choose one")
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    rows = _open(data, target, weight, names)
+    kind, why = decide_task(rows, task)
+    model = build_estimator(
+        kind,
+        kernel=build_kernel(kernel, bandwidth),
+        basis=build_basis(basis, components),
+        alpha=number_or("auto", "--alpha", alpha),
+        selection=selection,
+        fit_intercept=intercept,
+        dtype=dtype,
+        memory_limit=memory_limit,
+        random_state=seed,
+        verbose=1,
+    )
+    held: RowSource | None = None
+    label = f"{test}"
+    if test is not None:
+        held = _open(test, target, None, names or rows.feature_names)
+    elif holdout:
+        rows, held = hold_out(rows, holdout, seed)
+        label = f"{data} that were set aside"
+    model.fit(rows)
+    model.set_params(verbose=0)
+    written = save(model, out)
+
+    table = [("task", f"{kind} ({why})"), *chosen(model)]
+    table.append(("peak memory", f"{peak_text(peak_bytes())} resident, the whole process"))
+    if held is not None:
+        table += scores_on(model, held, label)
+    table.append(("model", f"{written} ({human_bytes(written.stat().st_size)})"))
+    console.print(facts(type(model).__name__, table))
+    if verbose and model.cv_results_ is not None:
+        found = model.cv_results_
+        console.print(path_table(found["alpha"], found["mean_squared_error"], model.alpha_))
+
+
+def _open(
+    path: Path, target: str | None, weight: str | None, columns: list[str] | None
+) -> RowSource:
+    """Open rows with their targets; an .npz archive may leave them unnamed, as ``y``."""
+    if target is None and path.suffix.lower() != ".npz":
+        raise ValueError(f"a fit needs targets: name the column of {path} with --target")
+    source = open_rows(path, target, weight, columns)
+    if not source.has_target:
+        raise ValueError(f"{path} has no array 'y' of targets: name another one with --target")
+    return source

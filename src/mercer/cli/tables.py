@@ -1,0 +1,53 @@
+"""Tables of names and values, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from mercer.contracts import Array
+from mercer.estimators import KernelEstimator
+
+
+def facts(title: str, rows: Iterable[tuple[str, str]]) -> Table:
+    """Return a table of two columns."""
+    table = Table(title=title, box=SIMPLE_HEAD, show_header=False, title_justify="left")
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    return table
+
+
+def columns(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table whose first column is text and whose others are numbers."""
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    for number, name in enumerate(header):
+        table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def chosen(model: KernelEstimator) -> list[tuple[str, str]]:
+    """Return what a fit chose, and the seconds of its stages in rows of their own."""
+    rows = [(name, value) for name, value in model.summary().rows if name != "time"]
+    seconds = model.fit_.seconds
+    rows.append(("seconds", f"{sum(seconds.values()):.2f}"))
+    rows += [(f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()]
+    return rows
+
+
+def path_table(alphas: Array, scores: Array, best: float) -> Table:
+    """Return the score of every alpha that was tried."""
+    return columns(
+        "Every alpha that was tried",
+        ("", "alpha", "mean squared error"),
+        (
+            ("chosen" if alpha == best else "", f"{alpha:.3e}", f"{score:.6g}")
+            for alpha, score in zip(alphas, scores, strict=True)
+        ),
+    )

@@ -1,0 +1,201 @@
+"""One table of kernels x bases x dtypes; properties are tested over all of it.
+
+All rows lie in the unit square, where every kernel is at home.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import reference
+
+from mercer import (
+    ArcCosine,
+    FullKernel,
+    Gaussian,
+    KernelRegressor,
+    Landmarks,
+    LaplacianL1,
+    LaplacianL2,
+    Linear,
+    Matern,
+    PeriodicSpline,
+    Polynomial,
+    RandomFeatures,
+    Sobolev,
+)
+from mercer.kernels import Kernel
+
+ROWS, SIZE = 30, 10
+
+#: name -> kernel, the same by its formula
+KERNELS: dict[str, tuple[Kernel, Callable[..., float]]] = {
+    "gaussian": (Gaussian(0.5), partial(reference.gaussian, bandwidth=0.5)),
+    "gaussian_by_column": (
+        Gaussian(np.array([0.4, 0.9])),
+        partial(reference.gaussian, bandwidth=np.array([0.4, 0.9])),
+    ),
+    "laplacian_l1": (LaplacianL1(0.8), partial(reference.laplacian_l1, bandwidth=0.8)),
+    "laplacian_l2": (LaplacianL2(0.7), partial(reference.laplacian_l2, bandwidth=0.7)),
+    "matern_12": (Matern(0.5, 0.6), partial(reference.matern, nu=0.5, bandwidth=0.6)),
+    "matern_32": (Matern(1.5, 0.6), partial(reference.matern, nu=1.5, bandwidth=0.6)),
+    "matern_52": (
+        Matern(2.5, np.array([0.5, 0.8])),
+        partial(reference.matern, nu=2.5, bandwidth=np.array([0.5, 0.8])),
+    ),
+    "linear": (Linear(), reference.linear),
+    "polynomial": (Polynomial(3), partial(reference.polynomial, degree=3)),
+    "polynomial_quadratic": (
+        Polynomial(2, gamma=0.7, offset=0.3),
+        partial(reference.polynomial, degree=2, gamma=0.7, offset=0.3),
+    ),
+    "arc_cosine_0": (ArcCosine(0), partial(reference.arc_cosine, order=0)),
+    "arc_cosine_1": (ArcCosine(1), partial(reference.arc_cosine, order=1)),
+    "periodic_spline": (
+        PeriodicSpline(6.0),
+        partial(reference.periodic_spline, order=6.0, terms=200),
+    ),
+    "sobolev": (Sobolev(), reference.sobolev),
+    "sum": (
+        Gaussian(0.5) + Linear(),
+        lambda x, z: reference.gaussian(x, z, 0.5) + reference.linear(x, z),
+    ),
+    "product": (
+        Matern(1.5, 0.8) * Gaussian(0.9),
+        lambda x, z: reference.matern(x, z, 1.5, 0.8) * reference.gaussian(x, z, 0.9),
+    ),
+}
+
+#: Kernels with a kink where x = z: a rounding of 1e-16 in the distance is 1e-8 in the value.
+SHARP = {"laplacian_l2", "matern_12", "arc_cosine_0"}
+#: Cluster centers are points like others: a few kernels are enough.
+CLUSTERED = {"gaussian", "matern_32", "polynomial", "arc_cosine_1"}
+NO_RANDOM_FEATURES = {"polynomial", "polynomial_quadratic", "sobolev"}
+ORTHOGONAL = {"gaussian", "gaussian_by_column", "laplacian_l2", "matern_32", "arc_cosine_1"}
+
+
+def rows(n: int = ROWS, seed: int = 0) -> np.ndarray:
+    """Rows in the unit square."""
+    return np.random.default_rng(seed).random((n, 2))
+
+
+def targets(X: np.ndarray, outputs: int = 1, seed: int = 1) -> np.ndarray:
+    """A smooth function of the rows with some noise; shape (n,) for one output."""
+    noise = np.random.default_rng(seed).standard_normal((len(X), outputs))
+    smooth = np.sin(np.outer(X @ [3.0, -2.0], np.arange(1, outputs + 1)))
+    Y = smooth + 0.1 * noise
+    return Y[:, 0] if outputs == 1 else Y
+
+
+def weights(n: int = ROWS, seed: int = 2) -> np.ndarray:
+    """Positive weights of mean about one."""
+    return np.random.default_rng(seed).uniform(0.3, 1.8, size=n)
+
+
+GIVEN = rows(SIZE, seed=7)
+
+#: name -> a new basis
+BASES: dict[str, Callable[[], Any]] = {
+    "full": FullKernel,
+    "uniform": lambda: Landmarks(SIZE, random_state=3),
+    "kmeans": lambda: Landmarks(SIZE, sampling="kmeans", random_state=3),
+    "given": lambda: Landmarks(sampling=GIVEN),
+    "random_features": lambda: RandomFeatures(2 * SIZE, random_state=3),
+    "orthogonal": lambda: RandomFeatures(2 * SIZE, orthogonal=True, random_state=3),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel, a basis and a dtype, by name."""
+
+    kernel: str
+    basis: str
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.kernel}-{self.basis}-{self.dtype}"
+
+    @property
+    def tolerance(self) -> float:
+        """How close two ways to the same predictions of order one must come."""
+        return 5e-8 if self.dtype == "float64" else 2e-4
+
+    @property
+    def rounding(self) -> float:
+        """How close two evaluations of the basis functions, in other blocks, must come."""
+        if self.dtype == "float32":
+            return 1e-6
+        return 1e-8 if self.kernel in SHARP else 1e-12
+
+    def estimator(self, **parameters: Any) -> KernelRegressor:
+        """Return an unfitted regressor."""
+        settings = {"alpha": 1e-3, "random_state": 0, **parameters}
+        return KernelRegressor(
+            KERNELS[self.kernel][0], BASES[self.basis](), dtype=self.dtype, **settings
+        )
+
+    def matrix(self, X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
+        """K(X, Z) by the formula."""
+        Z = X if Z is None else Z
+        return _matrix(self.kernel, *(tuple(map(tuple, rows.tolist())) for rows in (X, Z)))
+
+    def predictions(
+        self,
+        model: KernelRegressor,
+        X: np.ndarray,
+        Y: np.ndarray,
+        weight: np.ndarray | None,
+        new: np.ndarray,
+        points: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """What a fit of the model's basis must predict on new rows, the slow way; shape (n, k).
+
+        ``points`` replaces the model's landmarks, of which it leaves out those that others span.
+        """
+        Y = Y.reshape(len(Y), -1)
+        weight = np.ones(len(Y)) if weight is None else weight
+        how = (Y, weight, model.alpha_, model.fit_intercept)
+        if self.basis == "full":
+            a, b = reference.dual_ridge(self.matrix(X), *how)
+            return self.matrix(new, X) @ a + b
+        if self.basis in ("random_features", "orthogonal"):
+            H, H_new = (np.asarray(model.basis_.evaluate(rows), float) for rows in (X, new))
+            Gamma = np.eye(H.shape[1])
+        else:
+            points = model.basis_.landmarks_ if points is None else points
+            H, H_new = (self.matrix(rows, points) for rows in (X, new))
+            Gamma = self.matrix(points)
+        c, b = reference.primal_ridge(H, Gamma, *how)
+        return H_new @ c + b
+
+
+@lru_cache(maxsize=1000)
+def _matrix(kernel: str, X: tuple[Any, ...], Z: tuple[Any, ...]) -> np.ndarray:
+    # Both dtypes and many tests ask for the same pairs, and pairs are slow.
+    found = reference.matrix(KERNELS[kernel][1], np.array(X), np.array(Z))
+    found.flags.writeable = False
+    return found
+
+
+def _table() -> list[Case]:
+    found = []
+    for kernel in KERNELS:
+        for basis in BASES:
+            if basis == "random_features" and kernel in NO_RANDOM_FEATURES:
+                continue
+            if basis == "kmeans" and kernel not in CLUSTERED:
+                continue
+            if basis == "orthogonal" and kernel not in ORTHOGONAL:
+                continue
+            found += [Case(kernel, basis, dtype) for dtype in ("float64", "float32")]
+    return found
+
+
+CASES = _table()
+#: Those whose basis stays as rows come and go.
+LASTING = [case for case in CASES if case.basis != "full"]

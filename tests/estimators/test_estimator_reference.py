@@ -1,0 +1,210 @@
+"""Every case of the table: a fit is the slow and obvious fit."""
+
+import pickle
+
+import numpy as np
+import pytest
+from cases import BASES, CASES, GIVEN, LASTING, Case, rows, targets, weights
+from sklearn.base import clone
+
+from mercer import Gaussian, KernelRegressor, Landmarks
+
+over_cases = pytest.mark.parametrize("case", CASES, ids=str)
+NEW = rows(12, seed=9)
+
+
+def as_columns(values):
+    return values.reshape(len(values), -1)
+
+
+@over_cases
+@pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+def test_a_fit_is_the_slow_fit(case, intercept, weighted):
+    X, w = rows(), weights() if weighted else None
+    y = targets(X)
+    model = case.estimator(fit_intercept=intercept).fit(X, y, w)
+    expected = case.predictions(model, X, y, w, NEW)
+    np.testing.assert_allclose(as_columns(model.predict(NEW)), expected, atol=case.tolerance)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.basis == "given"], ids=str)
+def test_leaving_dependent_landmarks_out_changes_little(case):
+    X, y = rows(), targets(rows())
+    model = case.estimator().fit(X, y)
+    expected = case.predictions(model, X, y, None, NEW, points=GIVEN)
+    tolerance = 1e-6 if case.dtype == "float64" else 1e-2
+    np.testing.assert_allclose(as_columns(model.predict(NEW)), expected, atol=tolerance)
+
+
+@over_cases
+def test_many_outputs_are_column_by_column(case):
+    X, w = rows(), weights()
+    Y = targets(X, 3) * [1.0, 1e3, 1e-3] + [0.0, -50.0, 2.0]
+    model = case.estimator()
+    together = model.fit(X, Y, w).predict(NEW)
+    assert together.shape == (12, 3)
+    for column in range(3):
+        alone = clone(model).fit(X, Y[:, column], w).predict(NEW)
+        scale = np.abs(Y[:, column]).max()
+        np.testing.assert_allclose(
+            together[:, column], alone, atol=scale * max(1e-9, 1e-2 * case.tolerance)
+        )
+
+
+@over_cases
+def test_scaled_and_shifted_targets_scale_and_shift_predictions(case):
+    X = rows()
+    y = targets(X)
+    model = case.estimator()
+    plain = model.fit(X, y).predict(NEW)
+    moved = clone(model).fit(X, -3e4 * y + 7e5).predict(NEW)
+    np.testing.assert_allclose((moved - 7e5) / -3e4, plain, atol=max(1e-8, case.tolerance / 10))
+
+
+@over_cases
+def test_a_pickled_model_predicts_alike(case):
+    X = rows()
+    model = case.estimator().fit(X, targets(X))
+    restored = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(restored.predict(NEW), model.predict(NEW))
+
+
+@over_cases
+def test_a_fit_repeated_is_the_same_bit_for_bit(case):
+    X = rows()
+    model = case.estimator()
+    first = model.fit(X, targets(X)).predict(NEW)
+    np.testing.assert_array_equal(model.fit(X, targets(X)).predict(NEW), first)
+
+
+@over_cases
+def test_predictions_of_a_row_do_not_depend_on_its_neighbors(case):
+    X = rows()
+    model = case.estimator().fit(X, targets(X))
+    together = model.predict(NEW)
+    alone = np.concatenate([model.predict(row[None]) for row in NEW])
+    np.testing.assert_allclose(together, alone, atol=case.tolerance)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.basis in ("full", "given")], ids=str)
+def test_permuted_rows_give_the_same_model(case):
+    X, w = rows(), weights()
+    y = targets(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    one = case.estimator().fit(X, y, w).predict(NEW)
+    other = case.estimator().fit(X[order], y[order], w[order]).predict(NEW)
+    np.testing.assert_allclose(one, other, atol=case.tolerance)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.basis in ("full", "given")], ids=str)
+def test_weight_two_is_the_row_twice(case):
+    X, y = rows(), targets(rows())
+    counts = np.arange(len(X)) % 3
+    counts[:2] = 2
+    twice = np.repeat(np.arange(len(X)), counts)
+    weighted = case.estimator().fit(X, y, counts).predict(NEW)
+    repeated = case.estimator().fit(X[twice], y[twice]).predict(NEW)
+    np.testing.assert_allclose(weighted, repeated, atol=2 * case.tolerance)
+
+
+@over_cases
+def test_weight_zero_is_a_row_that_is_not_there(case):
+    X, y, w = rows(), targets(rows()), weights()
+    w[::3] = 0.0
+    zero = case.estimator().fit(X, y, w).predict(NEW)
+    absent = case.estimator().fit(X[w > 0], y[w > 0], w[w > 0]).predict(NEW)
+    np.testing.assert_allclose(zero, absent, atol=1e-12)
+
+
+@over_cases
+def test_the_scale_of_weights_does_not_matter(case):
+    X, y, w = rows(), targets(rows()), weights()
+    one = case.estimator().fit(X, y, w).predict(NEW)
+    other = case.estimator().fit(X, y, 1024 * w).predict(NEW)
+    np.testing.assert_allclose(one, other, atol=case.tolerance)
+
+
+@over_cases
+def test_coefficients_and_functions_are_the_model(case):
+    X = rows()
+    model = case.estimator().fit(X, targets(X, 2))
+    H = np.asarray(model.basis_.evaluate(NEW), dtype=float)
+    assert model.coef_.shape == (model.basis_.size, 2)
+    np.testing.assert_allclose(
+        model.predict(NEW), H @ model.coef_ + model.intercept_, atol=case.tolerance
+    )
+
+
+@over_cases
+@pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
+def test_the_effective_dimension_is_the_trace_of_the_hat_matrix(case, intercept):
+    """Given alpha or chosen alpha: the same number, with weights, with and without intercept."""
+    X, w = rows(), weights()
+    y = targets(X)
+    model = case.estimator(fit_intercept=intercept, alpha=1e-2).fit(X, y, w)
+    unit = case.estimator(fit_intercept=intercept, alpha=1e-2).fit(X, np.eye(len(X)), w)
+    expected = np.trace(unit.predict(X)) - intercept
+    tolerance = 1e-6 if case.dtype == "float64" else 1e-2
+    assert model.effective_dimension_ == pytest.approx(expected, rel=tolerance, abs=tolerance)
+    chosen = case.estimator(fit_intercept=intercept, alpha="auto", alphas=[1e-2]).fit(X, y, w)
+    assert chosen.effective_dimension_ == pytest.approx(expected, rel=tolerance, abs=tolerance)
+
+
+@pytest.mark.parametrize("case", LASTING, ids=str)
+def test_moments_are_those_of_the_graded_functions(case):
+    X = rows()
+    model = case.estimator().fit(X, targets(X))
+    H = np.asarray(model.basis_.graded(X), dtype=float)
+    assert model.moments_.rows == len(X)
+    np.testing.assert_allclose(model.moments_.gram, H.T @ H, rtol=1e-5, atol=1e-5)
+
+
+def test_the_full_kernel_has_no_moments():
+    X = rows()
+    model = Case("gaussian", "full", "float64").estimator().fit(X, targets(X))
+    with pytest.raises(AttributeError, match="fitted from the kernel matrix, not moments"):
+        _ = model.moments_
+
+
+def test_a_landmark_at_every_row_is_the_full_kernel():
+    X, w = rows(), weights()
+    y = targets(X)
+    full = KernelRegressor(Gaussian(0.2), "full", 1e-3).fit(X, y, w).predict(NEW)
+    same = KernelRegressor(Gaussian(0.2), Landmarks(sampling=X), 1e-3).fit(X, y, w).predict(NEW)
+    np.testing.assert_allclose(full, same, atol=1e-6)
+
+
+def test_names_are_objects_with_their_defaults():
+    X = rows()
+    y = targets(X)
+    for kernel, basis in (("gaussian", "full"), ("matern", "landmarks"), ("sobolev", "full")):
+        from mercer.bases import BASES as named_bases
+        from mercer.kernels import KERNELS as named_kernels
+
+        by_name = KernelRegressor(kernel, basis, 1e-3, random_state=0).fit(X, y)
+        by_object = KernelRegressor(
+            named_kernels[kernel](), named_bases[basis](), 1e-3, random_state=0
+        ).fit(X, y)
+        np.testing.assert_array_equal(by_name.predict(NEW), by_object.predict(NEW))
+
+
+def test_automatic_is_the_full_kernel_on_few_rows():
+    X = rows()
+    y = targets(X)
+    auto = KernelRegressor(alpha=1e-3).fit(X, y)
+    full = KernelRegressor(alpha=1e-3, basis="full").fit(X, y)
+    np.testing.assert_array_equal(auto.predict(NEW), full.predict(NEW))
+
+
+def test_many_rows_are_predicted_in_blocks_alike():
+    X = rows()
+    model = KernelRegressor(basis=BASES["given"]()).fit(X, targets(X))
+    many = np.random.default_rng(0).random((20_000, 2))
+    found = model.predict(many)
+    np.testing.assert_allclose(found[13_000:13_010], model.predict(many[13_000:13_010]), atol=1e-9)
+
+
+def test_the_table_covers_every_basis():
+    assert {case.basis for case in CASES} == set(BASES)
+    assert len(GIVEN) < len(rows())

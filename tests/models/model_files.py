@@ -1,0 +1,31 @@
+"""Helpers: write a model file anew with a changed description or changed tensors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+
+def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    with safe_open(path, framework="numpy") as handle:
+        document = json.loads(handle.metadata()["mercer"])
+    return document, load_file(path)
+
+
+def rewrite(
+    path: Path,
+    change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any],
+    name: str = "changed",
+) -> Path:
+    """Apply ``change`` to the description and the tensors, in place, and write them elsewhere."""
+    document, tensors = read(path)
+    change(document, tensors)
+    out = path.with_name(f"{name}.mercer")
+    save_file(tensors, out, metadata={"mercer": json.dumps(document)})
+    return out
