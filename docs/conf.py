@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import re
 import sys
 from importlib.metadata import version as installed
@@ -16,6 +17,7 @@ from sphinx.util import logging
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+sys.path.insert(0, str(HERE))
 
 project = "Mercer"
 author = "The Mercer developers"
@@ -23,17 +25,18 @@ project_copyright = "2026, the Mercer developers"
 release = version = installed("mercer")
 
 extensions = [
+    "mathml",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
-    "sphinx.ext.mathjax",
 ]
 exclude_patterns = ["_build", "figures"]
 default_role = "code"
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = f"Mercer {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -59,14 +62,13 @@ toc_object_entries_show_parents = "hide"
 doctest_test_doctest_blocks = ""
 doctest_default_flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 doctest_show_successes = False
+# Small systems: threads of BLAS would only wait for each other where the machine is busy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Each page runs from its top to its end in an empty folder of its own.
-doctest_global_setup = f"""
-import sys
-sys.path.insert(0, {str(HERE)!r})
+doctest_global_setup = """
 import examples
 examples.enter()
 sh = examples.sh
-sys.path.remove({str(HERE)!r})
 """
 doctest_global_cleanup = "examples.leave()"
 

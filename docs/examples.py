@@ -13,7 +13,6 @@ _places: list[tuple[str, tempfile.TemporaryDirectory[str]]] = []
 
 def enter() -> None:
     """Go to a new folder."""
-    import time; global T; T=time.time()
     folder = tempfile.TemporaryDirectory(prefix="mercer-docs-")
     _places.append((os.getcwd(), folder))
     os.chdir(folder.name)
@@ -22,7 +21,6 @@ def enter() -> None:
 def leave() -> None:
     """Go back, and remove the folder."""
     before, folder = _places.pop()
-    import time,sys; print(f"TIME {time.time()-T:.1f} {sorted(os.listdir('.'))[:2]}", file=sys.__stderr__)
     os.chdir(before)
     folder.cleanup()
 

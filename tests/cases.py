@@ -11,8 +11,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import reference
 
+import reference
 from mercer import (
     ArcCosine,
     FullKernel,

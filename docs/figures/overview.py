@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import style
 
-from mercer import Gaussian, KernelClassifier, KernelRegressor
+from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks
 
 
 def wave(x: np.ndarray) -> np.ndarray:
@@ -20,7 +20,7 @@ def spirals(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
     y = rng.integers(2, size=rows)
     angle = turn + np.pi * y
     X = turn[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) / 10
-    return X + 0.035 * rng.standard_normal(X.shape), y
+    return X + 0.08 * rng.standard_normal(X.shape), y
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
     middle.set_ylim(0.07, 0.19)
 
     X, label = spirals(3000, rng)
-    classifier = KernelClassifier(kernel=Gaussian(0.25), random_state=0).fit(X, label)
+    classifier = KernelClassifier(Gaussian(0.12), Landmarks(300), random_state=0).fit(X, label)
     axis = np.linspace(-1.15, 1.15, 200)
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     share = classifier.predict_proba(points)[:, 1].reshape(200, 200)

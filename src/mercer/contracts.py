@@ -86,6 +86,15 @@ class Basis(Protocol):
     def gram(self) -> Array | None:
         """Return Gamma_ij = <h_i, h_j>_H in float64, or None where it is the identity."""
 
+    def graded(self, X: Rows, out: Array | None = None, spare: Array | None = None) -> Array:
+        """Return the functions of the same span that moments are sums of: shape (rows, M)."""
+
+    def whitener(self) -> Any:
+        """Return R of the graded functions: what turns their penalty into the identity."""
+
+    def coefficients(self, graded: Array) -> Array:
+        """Return coefficients of h for those of the graded functions."""
+
 
 class Status(Enum):
     """How a solve ended, in words that a person understands."""

@@ -103,9 +103,17 @@ def column_label(index: int, names: Sequence[str] | None) -> str:
 
 
 def check_finite(
-    X: Rows, *, start: int = 0, names: Sequence[str] | None = None, what: str = "X"
+    X: Rows,
+    *,
+    start: int = 0,
+    rows: Array | None = None,
+    names: Sequence[str] | None = None,
+    what: str = "X",
 ) -> None:
-    """Refuse NaN and infinity, naming the first row and column that hold one."""
+    """Refuse NaN and infinity, naming the first row and column that hold one.
+
+    Rows count from ``start``, or are those numbered ``rows``.
+    """
     values = X.data if hasattr(X, "tocsr") else np.asarray(X)
     if values.dtype.kind not in "fc":
         return
@@ -123,13 +131,23 @@ def check_finite(
         row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
         value = matrix[row, column]
     kind = "NaN" if np.isnan(value) else "infinity"
-    where = f"row {start + row}"
+    where = f"row {start + row if rows is None else rows[row]}"
     if what == "X":
         where += f", {column_label(column, names)}"
     raise ValueError(
         f"Input {what} contains {kind} at {where}: every value must be finite. Try an imputer "
         f"(sklearn.impute.SimpleImputer) or drop the rows"
     )
+
+
+def check_overflow(values: Array, precision: str) -> None:
+    """Refuse kernel values, or sums of them, that are not finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            f"values of the kernel overflow {precision}: scale the columns of X "
+            f"(sklearn.preprocessing.StandardScaler)"
+            + (", or use dtype='float64'" if precision == "float32" else "")
+        )
 
 
 def check_weight(weight: Array, *, start: int = 0) -> None:

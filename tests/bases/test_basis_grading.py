@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from cases import KERNELS, rows
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import KERNELS, rows
 from mercer import Gaussian, LaplacianL1
 from mercer.bases.grading import CUT, LEADING, Grading, ordered_cholesky, trusted_precision
 

@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from cases import BASES, CASES, KERNELS, rows
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
 
+from cases import BASES, CASES, KERNELS, rows
 from mercer import (
     FullKernel,
     Gaussian,

@@ -1,8 +1,8 @@
 """The whitener changes coordinates so that the penalty is the identity."""
 
 import numpy as np
-from cases import rows
 
+from cases import rows
 from mercer import Gaussian
 from mercer.bases import Whitener
 

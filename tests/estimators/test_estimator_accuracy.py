@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import reference
 from sklearn.preprocessing import StandardScaler
 
+import reference
 from mercer import Gaussian, KernelRegressor, Landmarks, Matern, RandomFeatures
 
 
@@ -39,16 +39,16 @@ def test_float64_landmarks_err_as_least_squares_on_them_does(alpha, noise):
     assert np.abs(model.predict(new) - exact).max() < 0.1 * least
 
 
-@pytest.mark.parametrize(("dtype", "factor"), [("auto", 1.1), ("float64", 1.1), ("float32", 1.3)])
-def test_many_landmarks_are_as_good_as_the_full_kernel(dtype, factor):
-    X, y, new = problem(noise=0.2)
+def test_many_landmarks_are_as_good_as_the_full_kernel():
+    X, y, new = problem(noise=0.2, n=1000)
     full = error(KernelRegressor(basis="full").fit(X, y), new)
-    model = KernelRegressor(basis=Landmarks(500, random_state=0), dtype=dtype).fit(X, y)
-    assert error(model, new) < factor * full
+    for dtype, factor in (("auto", 1.1), ("float64", 1.1), ("float32", 1.3)):
+        model = KernelRegressor(basis=Landmarks(500, random_state=0), dtype=dtype).fit(X, y)
+        assert error(model, new) < factor * full
 
 
 def test_more_landmarks_do_no_harm():
-    X, y, new = problem(noise=0.2)
+    X, y, new = problem(noise=0.2, n=1000)
     errors = [
         error(KernelRegressor(basis=Landmarks(m, random_state=0)).fit(X, y), new)
         for m in (100, 300, 900)
@@ -58,13 +58,13 @@ def test_more_landmarks_do_no_harm():
 
 @pytest.mark.parametrize(
     "basis",
-    [Landmarks(200, random_state=0), RandomFeatures(200, random_state=0)],
+    [Landmarks(100, random_state=0), RandomFeatures(100, random_state=0)],
     ids=["landmarks", "random_features"],
 )
 @pytest.mark.parametrize("kernel", [Gaussian(2.0), Matern(1.5, 2.0)], ids=str)
 @pytest.mark.parametrize("data", ["plain", "offset", "scales", "y offset"])
 def test_float32_predicts_what_float64_does_on_sensible_problems(basis, kernel, data):
-    X, y, new = problem(noise=0.1)
+    X, y, new = problem(noise=0.1, n=600)
     if data == "offset":
         X, new = X + 1e6, new + 1e6
     if data == "scales":

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from cases import KERNELS, rows, targets, weights
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeClassifier
 
+from cases import KERNELS, rows, targets, weights
 from mercer import (
     ArcCosine,
     Gaussian,
@@ -24,7 +24,10 @@ NEW = rows(12, seed=9)
 SAME = {
     "rbf": (Gaussian(0.5), {"kernel": "rbf", "gamma": 1 / (2 * 0.5**2)}),
     "laplacian": (LaplacianL1(0.5), {"kernel": "laplacian", "gamma": 2.0}),
-    "polynomial": (Polynomial(2, 0.7, 0.3), {"kernel": "poly", "degree": 2, "gamma": 0.7, "coef0": 0.3}),
+    "polynomial": (
+        Polynomial(2, 0.7, 0.3),
+        {"kernel": "poly", "degree": 2, "gamma": 0.7, "coef0": 0.3},
+    ),
     "linear": (Linear(), {"kernel": "linear"}),
 }
 
@@ -121,6 +124,8 @@ def test_the_median_bandwidth_is_scikit_learns_gamma():
 def test_every_kernel_is_a_callable_for_scikit_learn():
     X = rows()
     K = KERNELS["matern_32"][0]
-    expected = KernelRidge(kernel="precomputed", alpha=0.03).fit(K(X), targets(X)).predict(K(NEW, X))
+    expected = (
+        KernelRidge(kernel="precomputed", alpha=0.03).fit(K(X), targets(X)).predict(K(NEW, X))
+    )
     ours = KernelRegressor(K, "full", 1e-3, fit_intercept=False).fit(X, targets(X))
     np.testing.assert_allclose(ours.predict(NEW), expected, rtol=1e-8)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from cases import BASES, rows
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import BASES, rows
 from mercer import Gaussian, KernelClassifier, KernelRegressor
 from mercer.estimators.classifier import project_to_simplex
 
@@ -85,9 +85,7 @@ def test_probabilities_estimate_the_shares_of_classes():
     np.testing.assert_allclose(fitted.predict_proba(grid)[:, 1], grid[:, 0], atol=0.08)
 
 
-@given(
-    st.lists(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), min_size=1, max_size=5)
-)
+@given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), min_size=1, max_size=5))
 def test_the_projection_is_the_nearest_probability_vector(values):
     values = np.array(values)
     found = project_to_simplex(values)

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from cases import BASES, rows, targets, weights
 from scipy import sparse
 
 import mercer.estimators.base
+from cases import BASES, rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, RandomFeatures
 
 X, Y, W = rows(), targets(rows()), weights()
@@ -106,7 +106,9 @@ def test_other_columns_are_refused_by_name(kind, basis):
     swapped = FRAMES[kind](NEW)[["width", "height"]]
     with pytest.raises(ValueError, match=r"same order|in its order"):
         fitted.predict(swapped)
-    renamed = FRAMES[kind](NEW).rename(**{"columns" if kind == "pandas" else "mapping": {"width": "depth"}})
+    renamed = FRAMES[kind](NEW).rename(
+        **{"columns" if kind == "pandas" else "mapping": {"width": "depth"}}
+    )
     with pytest.raises(ValueError, match="depth"):
         fitted.predict(renamed)
 
@@ -126,7 +128,9 @@ def test_frames_of_whole_numbers_and_booleans():
 
 
 @over_bases
-@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
+@pytest.mark.parametrize(
+    "kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array]
+)
 def test_sparse_rows_are_dense_rows(basis, kind):
     thin, new = (np.where(values < 0.3, 0.0, values) for values in (X, NEW))
     if basis == "kmeans" and kind is not sparse.csr_array:

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from cases import GIVEN, rows, targets
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from cases import GIVEN, rows, targets
 from mercer import (
     ArcCosine,
     FullKernel,
@@ -49,7 +49,11 @@ EFFECTS = {
         lambda m: "Cholesky" not in m.fit_.solution.reason,
     ),
     "fit_intercept": ({}, False, lambda m: np.all(m.intercept_ == 0)),
-    "dtype": ({"basis": "random_features"}, "float32", lambda m: m.fit_.plan.precision == "float32"),
+    "dtype": (
+        {"basis": "random_features"},
+        "float32",
+        lambda m: m.fit_.plan.precision == "float32",
+    ),
     "memory_limit": ({}, "123MB", lambda m: m.fit_.plan.memory_limit == 123_000_000),
     "random_state": (
         {"basis": Landmarks(5)},

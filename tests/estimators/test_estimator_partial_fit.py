@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cases import GIVEN, LASTING, Case, rows, targets, weights
 
+from cases import GIVEN, LASTING, Case, rows, targets, weights
 from mercer import (
     GCV,
     Gaussian,
@@ -161,7 +161,7 @@ def test_a_class_that_comes_later_is_refused_with_its_row():
     X, y = rows(), np.arange(30) % 2
     model = KernelClassifier(basis="landmarks", alpha=1e-3).partial_fit(X, y)
     before = model.predict(NEW)
-    with pytest.raises(ValueError, match="a class that was not there at first: .*7.* at row 3"):
+    with pytest.raises(ValueError, match=r"a class that was not there at first: .*7.* at row 3"):
         model.partial_fit(X, np.where(np.arange(30) == 3, 7, y))
     np.testing.assert_array_equal(model.predict(NEW), before)
 
@@ -204,14 +204,11 @@ def test_a_bad_batch_leaves_the_model_as_it_was(name, method):
     X, y = rows(), targets(rows())
     model = GIVEN_GAUSSIAN.estimator().fit(X, y)
     before = model.predict(NEW)
-    with pytest.raises(ValueError, match="") as caught:
+    with pytest.raises(ValueError, match=words):
         getattr(model, method)(*batch)
-    assert words in str(caught.value)
     np.testing.assert_array_equal(model.predict(NEW), before)
     whole = GIVEN_GAUSSIAN.estimator().fit(np.vstack([X, X]), np.concatenate([y, y]))
-    np.testing.assert_allclose(
-        model.partial_fit(X, y).predict(NEW), whole.predict(NEW), atol=1e-8
-    )
+    np.testing.assert_allclose(model.partial_fit(X, y).predict(NEW), whole.predict(NEW), atol=1e-8)
 
 
 def test_a_first_batch_that_failed_leaves_nothing_behind():
@@ -257,7 +254,7 @@ def test_forgetting_before_fitting_is_refused():
 def test_forgetting_with_folds_is_refused_with_a_way_out():
     X, y = rows(), targets(rows())
     model = GIVEN_GAUSSIAN.estimator(alpha="auto", selection="kfold").fit(X, y)
-    with pytest.raises(ValueError, match="which fold .* use selection='gcv'"):
+    with pytest.raises(ValueError, match=r"which fold .* use selection='gcv'"):
         model.forget(X[:5], y[:5])
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cases import rows, targets, weights
 from sklearn.model_selection import cross_val_score
 
+from cases import rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, Precomputed
 
 X, Y, W = rows(), targets(rows()), weights()

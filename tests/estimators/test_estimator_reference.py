@@ -4,9 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
-from cases import BASES, CASES, GIVEN, LASTING, Case, rows, targets, weights
 from sklearn.base import clone
 
+from cases import BASES, CASES, GIVEN, LASTING, Case, rows, targets, weights
 from mercer import Gaussian, KernelRegressor, Landmarks
 
 over_cases = pytest.mark.parametrize("case", CASES, ids=str)

@@ -5,10 +5,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from cases import BASES, rows, targets, weights
 
+from cases import BASES, rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, open_rows
 from mercer.sources import ArraySource
+
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
 X, Y, W = rows(200), targets(rows(200)), weights(200)
 LABELS = np.array(["low", "high"])[(Y > 0).astype(int)]
@@ -83,6 +85,33 @@ def test_weights_of_zero_in_a_file(files, basis, selection):
     assert fitted.cv_results_["mean_squared_error"][0] < 1.0
 
 
+@over_bases
+@pytest.mark.parametrize("selection", ["gcv", "loo"])
+def test_weights_of_zero_in_a_file_do_not_count_as_rows(files, basis, selection):
+    w = np.where(np.arange(200) % 3 == 0, 0.0, W)
+    pq.write_table(table(X, price=Y, weight=w), files / "zeros.parquet")
+    settings = {"alpha": "auto", "selection": selection, "alphas": [1e-5, 1e-3, 1e-1]}
+    found = model(basis, **settings).fit(files / "zeros.parquet", "price", "weight")
+    expected = model(basis, **settings).fit(X[w > 0], Y[w > 0], w[w > 0])
+    np.testing.assert_allclose(
+        found.cv_results_["mean_squared_error"],
+        expected.cv_results_["mean_squared_error"],
+        rtol=1e-6,
+    )
+
+
+@over_bases
+def test_folds_of_weight_zero_are_left_out(files, basis):
+    """Two rows with weights, five folds: most folds have none."""
+    w = np.zeros(200)
+    w[[3, 140]] = 1.0
+    pq.write_table(table(X, price=Y, weight=w), files / "zeros.parquet")
+    settings = {"alpha": "auto", "selection": "kfold", "random_state": 0}
+    found = model(basis, **settings).fit(files / "zeros.parquet", "price", "weight")
+    assert np.isfinite(found.cv_results_["mean_squared_error"]).all()
+    assert np.isfinite(found.predict(NEW)).all()
+
+
 def test_classes_may_be_a_column_of_words(files):
     source = open_rows(files / "all.csv", target="label", columns=["height", "width"])
     fitted = KernelClassifier(Gaussian(0.5), BASES["given"](), 1e-3).fit(source)
@@ -140,7 +169,7 @@ def test_a_file_without_a_named_target_is_refused_with_a_way_out(files):
 
 
 def test_a_misspelled_target_gets_the_closest_name(files):
-    with pytest.raises(ValueError, match="'prize'.*did you mean 'price'"):
+    with pytest.raises(ValueError, match=r"'prize'.*did you mean 'price'"):
         model().fit(files / "rows.csv", "prize")
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cases import rows, targets, weights
 
+from cases import rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, Linear, Matern
 
 X, Y = rows(), targets(rows())
@@ -68,7 +68,9 @@ def test_a_fit_in_float32_says_so():
 def test_kernels_are_written_out():
     found = text(kernel=Gaussian(np.array([0.5, 2.0])) + Linear() * Matern(2.5, 0.25), alpha=1e-3)
     assert "(Gaussian(bandwidth=one a column, 0.5 to 2)" in found
-    assert "(Linear() * Matern(nu=2.5, bandwidth=0.25)))" in found.replace("bandwidth=0.25, nu=2.5", "nu=2.5, bandwidth=0.25")
+    assert "(Linear() * Matern(nu=2.5, bandwidth=0.25)))" in found.replace(
+        "bandwidth=0.25, nu=2.5", "nu=2.5, bandwidth=0.25"
+    )
 
 
 def test_a_classifier_counts_its_outputs():
@@ -117,6 +119,11 @@ def test_after_further_rows_it_counts_them():
 def test_silence_is_the_default(capsys):
     KernelRegressor().fit(X, Y).predict(X)
     assert capsys.readouterr() == ("", "")
+
+
+def test_progress_goes_to_the_error_stream_alone(capsys):
+    KernelRegressor(verbose=1).fit(X, Y)
+    assert capsys.readouterr().out == ""
 
 
 def test_verbose_prints_the_summary(capsys):

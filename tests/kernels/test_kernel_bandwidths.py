@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from cases import rows
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
+from cases import rows
 from mercer import Gaussian, LaplacianL1, LaplacianL2, Matern
 from mercer.kernels.bandwidth import SAMPLE, median_distance
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cases import rows
 
+from cases import rows
 from mercer import (
     ArcCosine,
     Gaussian,
@@ -117,7 +117,7 @@ def test_a_class_is_not_an_object():
 
 
 def test_other_things_are_not_kernels():
-    with pytest.raises(TypeError, match="kernel must be a name .* got float"):
+    with pytest.raises(TypeError, match=r"kernel must be a name .* got float"):
         as_kernel(1.5)
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import reference
-from cases import KERNELS, NO_RANDOM_FEATURES, ORTHOGONAL, rows
 from scipy import sparse
 
+import reference
+from cases import KERNELS, NO_RANDOM_FEATURES, ORTHOGONAL, rows
 from mercer import Gaussian, LaplacianL1, Linear, Matern, PeriodicSpline, RandomFeatures
 from mercer.kernels.feature_maps import FourierFeatures, gaussian_directions
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import reference
-from cases import KERNELS, rows
 from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
+import reference
+from cases import KERNELS, rows
 from mercer import (
     Gaussian,
     LaplacianL1,

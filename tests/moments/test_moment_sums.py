@@ -4,9 +4,9 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from cases import LASTING, rows, targets, weights
 
-from mercer import Gaussian, LaplacianL1, Landmarks, Moments, Polynomial
+from cases import LASTING, rows, targets, weights
+from mercer import Gaussian, Landmarks, LaplacianL1, Moments, Polynomial
 from mercer.estimators.targets import RegressionTargets
 from mercer.fit import accumulate
 from mercer.moments import MomentSums, Workspace

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cases import BASES, rows, targets, weights
 
+from cases import BASES, rows, targets, weights
 from mercer import KernelRegressor, LaplacianL1
 from mercer.fit import best_alpha
 from mercer.validation import check_alphas

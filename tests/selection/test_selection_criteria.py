@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-import reference
-from cases import BASES, CASES, Case, rows, targets, weights
 
 import mercer.fit
 import mercer.selection.folds
+import reference
+from cases import BASES, CASES, Case, rows, targets, weights
 from mercer import (
     KernelClassifier,
     KernelRegressor,

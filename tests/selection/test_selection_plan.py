@@ -4,8 +4,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from cases import rows, targets
 
+from cases import rows, targets
 from mercer import (
     ArcCosine,
     Gaussian,
@@ -137,7 +137,12 @@ def test_given_landmarks_are_never_shrunk():
 def test_a_full_kernel_over_the_limit_is_refused_with_a_way_out():
     with pytest.raises(MemoryLimitError) as caught:
         plan(50_000, "full")
-    for part in ("full kernel of 50000 rows", "120 GB", "memory_limit of 4 GB", "basis='landmarks'"):
+    for part in (
+        "full kernel of 50000 rows",
+        "120 GB",
+        "memory_limit of 4 GB",
+        "basis='landmarks'",
+    ):
         assert part in str(caught.value)
 
 

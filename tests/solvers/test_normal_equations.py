@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 import reference
 from cases import BASES, KERNELS, LASTING, rows, targets, weights
-
 from mercer import Landmarks, Moments, Ridge
 
 DOUBLE = [case for case in LASTING if case.dtype == "float64"]

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+
 import reference
 from cases import CASES, KERNELS, rows, targets, weights
-
 from mercer import Gaussian, Linear
 from mercer.contracts import Status
 from mercer.solvers import DualSystem

@@ -59,6 +59,18 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         raise TypeError(f"{type(self).__name__} does not define fit_source()")
 
+    @staticmethod
+    def _taken(source: RowSource, indices: Array) -> Rows:
+        """Return rows of a source; refuse those that are not finite, by their number."""
+        rows = source.take(indices)
+        try:
+            check_finite(rows, rows=indices, names=source.feature_names)
+        except ValueError:
+            for block in source.blocks(BLOCK):  # name the first of all rows, not of the sample
+                check_finite(block.X, start=block.start, names=source.feature_names)
+            raise
+        return rows
+
     @property
     def size(self) -> int:
         """M, the number of functions."""

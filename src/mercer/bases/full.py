@@ -9,7 +9,6 @@ import numpy as np
 from mercer.bases.landmarks import Landmarks
 from mercer.contracts import Precision, RowSource
 from mercer.kernels import Kernel
-from mercer.validation import check_finite
 
 
 class FullKernel(Landmarks):
@@ -56,8 +55,7 @@ class FullKernel(Landmarks):
     ) -> Self:
         """Take all rows, in their order."""
         self.indices_ = np.arange(source.n_rows)
-        points = source.take(self.indices_)
-        check_finite(points, names=source.feature_names)
+        points = self._taken(source, self.indices_)
         self.__dict__.pop("factor_", None)
         self.n_dropped_ = 0
         return self._place(points, kernel.fitted(points), precision)

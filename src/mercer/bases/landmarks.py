@@ -16,7 +16,7 @@ from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.base import dense
 from mercer.sampling import kmeans_centers, uniform_indices
-from mercer.validation import MercerWarning, check_choice, check_count, check_finite
+from mercer.validation import MercerWarning, check_choice, check_count, check_finite, check_overflow
 
 #: M when nothing says otherwise: in an estimator the plan may lower it to fit the memory limit.
 DEFAULT_SIZE = 2000
@@ -93,12 +93,10 @@ class Landmarks(BasisTransformer):
             points = self._given(source.n_features)
         elif check_choice(self.sampling, "sampling", ["uniform", "kmeans"]) == "uniform":
             self.indices_ = uniform_indices(source.n_rows, size, rng)
-            points = source.take(self.indices_)
-            check_finite(points, names=source.feature_names)
+            points = self._taken(source, self.indices_)
         else:
             # Fifty rows a cluster place a center as well as all rows would.
-            pool = source.take(uniform_indices(source.n_rows, 50 * size, rng))
-            check_finite(pool, names=source.feature_names)
+            pool = self._taken(source, uniform_indices(source.n_rows, 50 * size, rng))
             points = kmeans_centers(pool, size, rng)
         if isinstance(kernel, Precomputed):
             if self.indices_ is None:
@@ -110,8 +108,7 @@ class Landmarks(BasisTransformer):
         pilot = points
         if size < min(SAMPLE, source.n_rows) or self.indices_ is None:
             # Few landmarks, or points that are no rows, say little of the distances between rows.
-            pilot = source.take(uniform_indices(source.n_rows, SAMPLE, rng))
-            check_finite(pilot, names=source.feature_names)
+            pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
         return self._order(points, kernel.fitted(pilot), precision, may_widen)
 
     def _given(self, n_features: int) -> Array:
@@ -128,7 +125,9 @@ class Landmarks(BasisTransformer):
         """Put landmarks in the order of their pivots; leave out those that others span."""
         points = dense(points)
         cut = CUT["float64" if may_widen else precision]
-        self.factor_, pivots = ordered_cholesky(kernel(points), cut)
+        gram = kernel(points)
+        check_overflow(gram, "float64")
+        self.factor_, pivots = ordered_cholesky(gram, cut)
         self.n_dropped_ = len(points) - len(pivots)
         if may_widen:
             precision = trusted_precision(self.factor_, precision)

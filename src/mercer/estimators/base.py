@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -22,12 +23,14 @@ from mercer.estimators.targets import RegressionTargets
 from mercer.fit import Fit, Targets, accumulate, effective_dimension, fit, refit
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.moments import Moments
-from mercer.selection import Criterion, as_criterion, make_plan
+from mercer.selection import Criterion, as_criterion, make_plan, parse_memory
 from mercer.solvers import Ridge, as_solver
 from mercer.sources import ArraySource, as_source, open_rows
+from mercer.sources.frames import from_frame
 from mercer.validation import (
     MercerWarning,
     check_alphas,
+    check_choice,
     check_finite,
     check_number,
     check_same_length,
@@ -93,8 +96,9 @@ class KernelEstimator(BaseEstimator):
         Parameters
         ----------
         X : array, data frame, sparse rows, path or row source
-            Rows of numbers. A path (.npy, .npz, .csv, .parquet or a folder of Parquet files) or a
-            source from :func:`mercer.open_rows` is read in blocks and never held whole.
+            Rows of numbers. A path (.npy, .npz, .csv, .tsv, .csv.gz, .parquet or a folder of
+            Parquet files) or a source from :func:`mercer.open_rows` is read in blocks and never
+            held whole.
         y : array of shape (n,) or (n, k), or the name of the target column of a file
             Targets.
         sample_weight : array of shape (n,), or the name of a column of a file
@@ -105,9 +109,10 @@ class KernelEstimator(BaseEstimator):
         self
         """
         settings = self._settings()
-        source = self._source(X, y, sample_weight, reset=True)
-        self._targets = self._make_targets(source)
-        return self._fit_source(source, settings, fixed_basis=False)
+        with self._all_or_nothing():
+            source = self._source(X, y, sample_weight, reset=True)
+            self._targets = self._make_targets(source)
+            return self._fit_source(source, settings, fixed_basis=False)
 
     def _can_add(self) -> bool:
         """Whether the functions can stay while rows come and go."""
@@ -128,11 +133,12 @@ class KernelEstimator(BaseEstimator):
         """
         settings = self._settings()
         first = not hasattr(self, "fit_")
-        source = self._source(X, y, sample_weight, reset=first)
-        if first:
-            self._targets = self._make_targets(source)
-            return self._fit_source(source, settings, fixed_basis=True)
-        return self._combine(source, settings, sign=1)
+        with self._all_or_nothing():
+            source = self._source(X, y, sample_weight, reset=first)
+            if first:
+                self._targets = self._make_targets(source)
+                return self._fit_source(source, settings, fixed_basis=True)
+            return self._combine(source, settings, sign=1)
 
     @available_if(_can_add)
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -143,7 +149,20 @@ class KernelEstimator(BaseEstimator):
         """
         check_is_fitted(self, "fit_")
         settings = self._settings()
-        return self._combine(self._source(X, y, sample_weight, reset=False), settings, sign=-1)
+        with self._all_or_nothing():
+            source = self._source(X, y, sample_weight, reset=False)
+            return self._combine(source, settings, sign=-1)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the model as it was where a fit is refused or interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _settings(self) -> dict[str, Any]:
         """Check every parameter that needs no data, before any work."""
@@ -156,6 +175,10 @@ class KernelEstimator(BaseEstimator):
             hint = "; alpha is lambda against the mean loss: scikit-learn's KernelRidge alpha / n"
             alpha = check_number(self.alpha, "alpha", minimum=0.0, hint=hint)
         kernel = as_kernel(self.kernel)
+        check_choice(self.dtype, "dtype", ["auto", "float32", "float64"])
+        parse_memory(self.memory_limit)
+        if not (isinstance(self.basis, str) and self.basis == "auto"):
+            as_basis(self.basis)
         if isinstance(self.basis, BasisTransformer) and self.basis.kernel is not None:
             raise ValueError(
                 f"the basis has a kernel of its own, {self.basis.kernel!r}: inside an estimator "
@@ -197,6 +220,7 @@ class KernelEstimator(BaseEstimator):
             check_total_weight(weight.sum())
             present = weight > 0
             if not present.all():  # a row of weight 0 is a row that is not there
+                check_finite(X, names=getattr(self, "feature_names_in_", None))
                 X, y, weight = X[present], y[present], weight[present]
                 if isinstance(as_kernel(self.kernel), Precomputed):
                     X = X[:, present]
@@ -205,14 +229,18 @@ class KernelEstimator(BaseEstimator):
 
     def _validated_rows(self, X: Any, *, reset: bool) -> Any:
         kernel = as_kernel(self.kernel)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr" if kernel.accepts_sparse else False,
-            dtype="numeric",
-            ensure_all_finite=False,
-            reset=reset,
-        )
+        try:
+            X = validate_data(
+                self,
+                X,
+                accept_sparse="csr" if kernel.accepts_sparse else False,
+                dtype="numeric",
+                ensure_all_finite=False,
+                reset=reset,
+            )
+        except ValueError:
+            from_frame(X)  # names the column of a data frame that holds no numbers
+            raise
         if X.dtype.kind not in "fiub":
             raise ValueError(f"X must hold real numbers, got {X.dtype}")
         if isinstance(kernel, Precomputed) and reset and X.shape[0] != X.shape[1]:
@@ -254,6 +282,7 @@ class KernelEstimator(BaseEstimator):
             memory_limit=self.memory_limit,
             outputs=self._targets.outputs,
             folds=criterion.folds if settings["alpha"] is None else 1,
+            second_pass=criterion.second_pass and settings["alpha"] is None,
             fixed_basis=fixed_basis,
         )
         seed = getattr(plan.basis, "random_state", None)
@@ -387,7 +416,10 @@ class KernelEstimator(BaseEstimator):
 
     @property
     def moments_(self) -> Moments:
-        """Moments of all rows seen (targets shifted and scaled); not for the full kernel."""
+        """Moments of all rows seen: of graded functions, and of targets shifted and scaled.
+
+        Not for the full kernel.
+        """
         check_is_fitted(self, "fit_")
         self._check_sums()
         if self.fit_.folds is None:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array
 
 from mercer.contracts import Array, RowSource
 from mercer.estimators.base import KernelEstimator
-from mercer.estimators.targets import RegressionTargets
+from mercer.estimators.targets import RegressionTargets, as_numbers
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -42,8 +42,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     fit_intercept : bool
         Whether to fit a constant without penalty.
     dtype : "auto", "float32" or "float64"
-        Precision of blocks; sums are in float64 always. "auto" takes float32 where it saves time
-        and the kernel is bounded.
+        Precision of blocks; sums are in float64 always. "auto" takes float32 where it saves time,
+        the kernel is bounded, and the landmarks are not too much alike for it.
     memory_limit : int, str or "auto"
         Bytes, or a size such as "2GB", that the fit may use above the data; "auto" is half of the
         memory that is free.
@@ -67,7 +67,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     intercept_ : array of shape (k,)
         The constant.
     moments_ : Moments
-        Sums over all rows seen.
+        Sums over all rows seen, of graded functions (:mod:`mercer.bases.grading`).
     fit_ : Fit
         Everything the fit found: plan, solution with its status, seconds by stage.
     n_features_in_ : int
@@ -90,6 +90,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return RegressionTargets.of(first, bool(self.fit_intercept))
 
     def _check_targets(self, y: Any) -> Array:
+        if np.asarray(y).dtype.kind in "USO":
+            y = as_numbers(np.asarray(y), 0) if np.ndim(y) == 2 else as_numbers(y, 0)[:, 0]
         y = check_array(
             y, ensure_2d=False, allow_nd=False, dtype="numeric", input_name="y", estimator=self
         )

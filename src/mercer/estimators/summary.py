@@ -40,7 +40,7 @@ def summarize(name: str, fit: Fit, selection: str, outputs: int, automatic_alpha
     basis, plan = fit.basis, fit.plan
     functions = f"{type(basis).__name__} with {basis.size:,} functions"
     if getattr(basis, "n_dropped_", 0):
-        functions += f" ({basis.n_dropped_:,} more depend on these and were left out)"
+        functions += f"; {basis.n_dropped_:,} more depend on these and were left out"
     rows = [
         ("rows", f"{fit.n_rows:,}"),
         ("outputs", f"{outputs}"),

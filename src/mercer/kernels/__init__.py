@@ -25,7 +25,9 @@ KERNELS: dict[str, type[Kernel]] = {
 
 def as_kernel(kernel: str | Kernel) -> Kernel:
     """Turn a name into a kernel object; pass objects through."""
-    return from_alias(kernel, KERNELS, Kernel, "kernel")
+    found = from_alias(kernel, KERNELS, Kernel, "kernel")
+    found.check_parts()
+    return found
 
 
 __all__ = [

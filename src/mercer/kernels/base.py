@@ -50,6 +50,9 @@ class Kernel(BaseEstimator):
     #: Whether rows may be scipy's sparse rows.
     accepts_sparse = False
 
+    def check_parts(self) -> None:
+        """Refuse parts that are no kernels, where a kernel is made of others."""
+
     def fitted(self, X: Rows) -> Kernel:
         """Return a copy whose parameters are numbers, with those taken from data resolved on X."""
         return self
@@ -75,19 +78,21 @@ class Kernel(BaseEstimator):
     def __call__(self, X: Rows, Z: Rows | None = None) -> Array:
         """Return K(X, Z) in float64; K(X, X), exactly symmetric, without Z."""
         fitted = self.fitted(X)
-        if Z is not None:
-            return fitted.against(Z)(X)
-        gram = fitted.against(X)(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # found later, and said in words
+            return fitted._gram(X) if Z is None else fitted.against(Z)(X)
+
+    def _gram(self, X: Rows) -> Array:
+        gram = self.against(X)(X)
         _symmetrize(gram)
-        np.fill_diagonal(gram, fitted.diag(X))
+        np.fill_diagonal(gram, self.diag(X))
         return gram
 
     def __add__(self, other: Any) -> Sum:
-        from mercer.kernels.combined import Sum
+        from mercer.kernels import Sum, as_kernel
 
-        return Sum(self, other)
+        return Sum(self, as_kernel(other))
 
     def __mul__(self, other: Any) -> Product:
-        from mercer.kernels.combined import Product
+        from mercer.kernels import Product, as_kernel
 
-        return Product(self, other)
+        return Product(self, as_kernel(other))

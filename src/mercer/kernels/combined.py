@@ -31,13 +31,18 @@ class _Pair(Kernel):
         """Whether both parts do."""
         return self.left.accepts_sparse and self.right.accepts_sparse
 
-    def fitted(self, X: Rows) -> _Pair:
-        """Return a copy with both parts fitted."""
+    def check_parts(self) -> None:
+        """Refuse parts that are no kernels."""
         for side, part in (("left", self.left), ("right", self.right)):
             if not isinstance(part, Kernel):
                 raise TypeError(
                     f"{side} of {type(self).__name__} must be a kernel object, got {part!r}"
                 )
+            part.check_parts()
+
+    def fitted(self, X: Rows) -> _Pair:
+        """Return a copy with both parts fitted."""
+        self.check_parts()
         return type(self)(self.left.fitted(X), self.right.fitted(X))
 
     def _parts(self, Z: Rows, precision: Precision) -> tuple[BlockKernel, BlockKernel]:

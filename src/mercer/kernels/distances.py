@@ -38,7 +38,7 @@ class ScaledDistances:
         points = dense(Z)
         self.bandwidth = bandwidth
         self.precision = precision
-        self.center = points.mean(axis=0)
+        self.center = points.mean(axis=0) if len(points) else np.zeros(points.shape[1])
         self.points = (points - self.center) / bandwidth
         self.half_norms = 0.5 * np.einsum("ij,ij->i", self.points, self.points)
         ones = np.ones((len(points), 1))

@@ -11,7 +11,7 @@ from mercer.contracts import Array, Precision, Rows
 
 
 class FeatureMap(Protocol):
-    """M functions; ``arrays()`` are the numbers that define them."""
+    """M functions with E[psi(x) psi(z)] = K(x, z)."""
 
     @property
     def size(self) -> int:

@@ -36,7 +36,3 @@ class Precomputed(Kernel):
     def diag(self, X: Rows) -> Array:
         """Return the diagonal of the square matrix."""
         return np.array(np.diagonal(dense(X)))
-
-    def fitted(self, X: Rows) -> Precomputed:
-        """Check that the matrix is square."""
-        return self

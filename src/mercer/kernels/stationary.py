@@ -156,6 +156,11 @@ class LaplacianL2(Matern):
 
     Also called exponential, or Matern with nu = 1/2.
 
+    Parameters
+    ----------
+    bandwidth : float, array of shape (d,) or "median"
+        Length scale.
+
     Examples
     --------
     >>> LaplacianL2(bandwidth=2.0)(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(3)
@@ -176,6 +181,11 @@ class LaplacianL1(_Stationary):
 
     This is scikit-learn's ``laplacian_kernel`` with ``gamma = 1 / bandwidth``; it is a product over
     columns. Its evaluation takes differences one by one: slower than the L2 form.
+
+    Parameters
+    ----------
+    bandwidth : float, array of shape (d,) or "median"
+        Length scale; "median" takes the median L1 distance between rows.
 
     Examples
     --------

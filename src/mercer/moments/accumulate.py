@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer.contracts import Array, Precision, Rows
 from mercer.moments.moments import Moments
+from mercer.validation import check_overflow
 
 
 class Workspace:
@@ -90,12 +91,8 @@ class MomentSums:
 
     def total(self) -> Moments:
         """Return the moments of all rows added so far; the sums are used up."""
-        sizes = np.diagonal(self.gram)
-        if not np.isfinite(sizes).all() or not np.isfinite(self.cross).all():
-            raise ValueError(
-                f"values of the basis overflow {self.basis.precision_}: scale the columns of X "
-                f"(sklearn.preprocessing.StandardScaler), or use dtype='float64'"
-            )
+        check_overflow(np.diagonal(self.gram), self.basis.precision_)
+        check_overflow(self.cross, self.basis.precision_)
         sum_h = self.cross[:, -1].copy()
         return Moments(
             rows=self.rows,

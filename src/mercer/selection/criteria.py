@@ -29,6 +29,8 @@ class Criterion(BaseEstimator):
 
     #: In how many pieces the moments must be kept.
     folds = 1
+    #: Whether rows are read a second time.
+    second_pass = False
     label = ""
 
     def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
@@ -63,6 +65,10 @@ class GCV(Criterion):
 
 class KFold(Criterion):
     """K-fold cross-validation, from the one pass that builds the moments.
+
+    .. math:: \\frac1K \\sum_k \\frac{1}{W_k} \\sum_{i \\in k} w_i (y_i - f_{-k}(x_i))^2
+
+    where f_-k is fitted to the moments of all rows minus those of fold k.
 
     Parameters
     ----------
@@ -109,6 +115,8 @@ class LeaveOneOut(Criterion):
         How many rows are left out, one at a time; None means all.
     """
 
+    second_pass = True
+
     def __init__(self, sample: int | None = None) -> None:
         self.sample = sample
 
@@ -126,6 +134,7 @@ class LeaveOneOut(Criterion):
         return Scores(weight @ errors / weight.sum())
 
 
+#: Names that ``selection=`` accepts.
 CRITERIA: dict[str, type[Criterion]] = {"gcv": GCV, "kfold": KFold, "loo": LeaveOneOut}
 
 

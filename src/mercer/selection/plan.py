@@ -119,11 +119,13 @@ def make_plan(
     memory_limit: Any,
     outputs: int,
     folds: int = 1,
+    second_pass: bool = False,
     fixed_basis: bool = False,
 ) -> Plan:
     """Decide basis, precision and block sizes, or say which parameter to lower.
 
-    ``fixed_basis`` asks for one that further rows can be added to (never the full kernel).
+    ``second_pass`` counts the memory of reading rows again for leave-one-out. ``fixed_basis`` asks
+    for one that further rows can be added to (never the full kernel).
     """
     check_choice(dtype, "dtype", ["auto", "float32", "float64"])
     limit = parse_memory(memory_limit)
@@ -163,6 +165,7 @@ def make_plan(
         dtype,
         source.n_features,
         outputs,
+        second_pass,
     )
     if plan.memory > limit and automatic:
         while plan.memory > limit and plan.size > 100:
@@ -173,6 +176,7 @@ def make_plan(
                 dtype,
                 source.n_features,
                 outputs,
+                second_pass,
             )
         plan = replace(plan, reason=f"{reason}; {plan.size} functions fit the memory limit")
     if plan.memory > limit:
@@ -187,7 +191,13 @@ def make_plan(
 
 
 def _sized(
-    plan: Plan, n_rows: int, kernel: Kernel, dtype: str, n_features: int, outputs: int
+    plan: Plan,
+    n_rows: int,
+    kernel: Kernel,
+    dtype: str,
+    n_features: int,
+    outputs: int,
+    second_pass: bool,
 ) -> Plan:
     """Fill in precision, blocks, lanes and memory for the plan's size."""
     size = plan.size
@@ -205,7 +215,7 @@ def _sized(
     while True:
         widest: Precision = "float64" if dtype == "auto" else precision
         memory = _primal_memory(
-            size, widest, block_rows, lanes, plan.folds, scratch, n_features, outputs
+            size, widest, block_rows, lanes, plan.folds, scratch, n_features, outputs, second_pass
         )
         if memory <= plan.memory_limit or (lanes == 1 and block_rows <= 512):
             break
@@ -232,6 +242,7 @@ def _primal_memory(
     scratch: int,
     n_features: int,
     outputs: int,
+    second_pass: bool,
 ) -> int:
     """Peak bytes of accumulation or solve, whichever is more."""
     square, width = 8 * size**2, 4 if precision == "float32" else 8
@@ -244,8 +255,9 @@ def _primal_memory(
     accumulate = lanes * lane + reading + 2 * square
     # Gamma's factor, its graded form, S, A, and the eigendecomposition; folds stay beside. A second
     # pass for leave-one-out evaluates blocks again, and rotates them.
-    second = lanes * (width * size**2 + 2 * block + block_rows * 500 * outputs)
-    solve = square * (8 + folds) + 8 * size * (n_features + 30 * outputs) + second
+    solve = square * (8 + folds) + 8 * size * (n_features + 30 * outputs)
+    if second_pass:
+        solve += lanes * (width * size**2 + 2 * block + block_rows * 500 * outputs)
     return int(max(accumulate, solve))
 
 

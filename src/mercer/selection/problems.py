@@ -63,7 +63,7 @@ class PrimalProblem:
     solver: Ridge
     intercept: bool
     units: Array
-    #: Reads the rows again for leave-one-out: (alphas, sample, problem, rng) -> errors, weights.
+    #: Reads the rows again for leave-one-out: (problem, alphas, sample, rng) -> errors, weights.
     second_pass: Callable[..., tuple[Array, Array]] | None = None
 
     @cached_property

@@ -14,6 +14,8 @@ from mercer.contracts import Array, Solution, Status
 from mercer.solvers.spectrum import Spectrum
 from mercer.validation import check_choice
 
+METHODS = ("auto", "cholesky", "eigen")
+
 
 @dataclass
 class RidgeState:
@@ -51,7 +53,7 @@ class Ridge(BaseEstimator):
 
     def prepare(self, A: Array, b: Array) -> RidgeState:
         """Keep the system; the spectrum is computed when first needed."""
-        check_choice(self.method, "method of Ridge", ["auto", "cholesky", "eigen"])
+        check_choice(self.method, "method of Ridge", METHODS)
         return RidgeState(A, b)
 
     def solve(self, state: RidgeState, alpha: float) -> Solution:

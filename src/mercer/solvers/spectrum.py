@@ -12,6 +12,10 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer.contracts import Array
+from mercer.engines import available_cores, blas_threads
+
+#: Size from which the eigendecomposition runs on all cores.
+THREADED = 1000
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,9 @@ class Spectrum:
         """Decompose A; it may be overwritten."""
         if A.size == 0:
             return cls(np.zeros(0), np.zeros((0, 0)), np.zeros((0, b.shape[1])))
-        values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
+        # For a small matrix a second thread saves nothing, and on a busy machine it costs much.
+        with blas_threads(available_cores() if len(A) >= THREADED else 1):
+            values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
         floor = max(-2.0 * values[0], 4 * np.finfo(float).eps * len(values) * values[-1])
         return cls(np.where(values > floor, values, 0.0), vectors, vectors.T @ b)
 
