@@ -73,7 +73,7 @@ KERNELS: dict[str, tuple[Kernel, Callable[..., float]]] = {
 #: Kernels with a kink where x = z: a rounding of 1e-16 in the distance is 1e-8 in the value.
 SHARP = {"laplacian_l2", "matern_12", "arc_cosine_0"}
 #: Cluster centers are points like others: a few kernels are enough.
-CLUSTERED = {"gaussian", "matern_32", "polynomial", "arc_cosine_1"}
+CLUSTERED = {"gaussian", "polynomial"}
 NO_RANDOM_FEATURES = {"polynomial", "polynomial_quadratic", "sobolev"}
 ORTHOGONAL = {"gaussian", "gaussian_by_column", "laplacian_l2", "matern_32", "arc_cosine_1"}
 

@@ -68,7 +68,7 @@ class KFold(Criterion):
 
     .. math:: \\frac1K \\sum_k \\frac{1}{W_k} \\sum_{i \\in k} w_i (y_i - f_{-k}(x_i))^2
 
-    where f_-k is fitted to the moments of all rows minus those of fold k.
+    where :math:`f_{-k}` is fitted to the moments of all rows minus those of fold k.
 
     Parameters
     ----------
