@@ -79,6 +79,6 @@ def run(repeats: int = 3) -> list[str]:
         "",
         f"This machine's float32 SYRK rate is {rate / 1e9:.0f} G multiply-adds a second; the "
         f"moments reach {work / moments / rate:.0%} of it, the whole fit "
-        f"{work / fit.median / rate:.0%} (kernel evaluation, deflation and solve included).",
+        f"{work / fit.median / rate:.0%} (kernel evaluation, grading and solve included).",
     ]
     return lines

@@ -24,6 +24,7 @@ from mercer.selection import Criterion, DualProblem, Plan, PrimalProblem, Proble
 from mercer.selection.folds import fold_labels
 from mercer.selection.leave_one_out import RowErrors
 from mercer.solvers import DualSystem, Ridge
+from mercer.solvers.dual import ABSENT
 from mercer.validation import check_finite, check_overflow, check_total_weight, check_weight
 
 #: Called with the name of the stage, the rows done so far, and all rows.
@@ -279,7 +280,7 @@ def dual_system(
     assert gram is not None
     check_overflow(gram, "float64")
     # Rows of weight 0 have no part in the fit; their coefficient is 0 through an infinite ridge.
-    return DualSystem(gram, Y, np.maximum(weight, 1e-300), intercept)
+    return DualSystem(gram, Y, np.maximum(weight, ABSENT), intercept)
 
 
 def leave_one_out(

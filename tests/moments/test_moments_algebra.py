@@ -27,8 +27,8 @@ def definition(H, Y, w):
         "sum_yy": np.zeros(outputs),
     }
     for h, y, weight in zip(H, Y, w, strict=True):
-        found["rows"] += 1
-        found["target_rows"] += 1
+        found["rows"] += weight > 0
+        found["target_rows"] += weight > 0
         found["weight"] += weight
         found["target_weight"] += weight
         found["sum_h"] += weight * h

@@ -224,6 +224,7 @@ class KernelEstimator(BaseEstimator):
                 X, y, weight = X[present], y[present], weight[present]
                 if isinstance(as_kernel(self.kernel), Precomputed):
                     X = X[:, present]
+                    self._present = np.flatnonzero(present)
         names = getattr(self, "feature_names_in_", None)
         return ArraySource(X, y, weight, None if names is None else [str(n) for n in names])
 
@@ -297,6 +298,9 @@ class KernelEstimator(BaseEstimator):
                 progress=progress,
                 **settings,
             )
+        present: Array | None = self.__dict__.pop("_present", None)
+        if present is not None:  # new rows of a precomputed kernel have a column for every row
+            found.basis.indices_ = present[found.basis.indices_]
         return self._finish(found)
 
     def _combine(self, source: RowSource, settings: dict[str, Any], sign: int) -> Self:
@@ -484,7 +488,11 @@ class KernelEstimator(BaseEstimator):
         return out
 
     def _prediction_source(self, X: Any) -> RowSource:
-        source = X if isinstance(X, RowSource) else open_rows(X, columns=self._columns())
+        if isinstance(X, RowSource):
+            source = X
+        else:
+            unnamed = Path(X).suffix in (".npy", ".npz")
+            source = open_rows(X, columns=None if unnamed else self._columns())
         self._check_features(source, reset=False)
         return source
 

@@ -69,12 +69,13 @@ class MomentSums:
         right[:, :-1] = Y
         if weight is None:
             self.weight += rows
+            self.rows += rows
         else:
             root = np.sqrt(weight)[:, None]
             H *= root
             right *= root
             self.weight += float(weight.sum())
-        self.rows += rows
+            self.rows += int(np.count_nonzero(weight))
         self.sum_y += right[:, -1] @ right[:, :-1]
         self.sum_yy += np.einsum("ij,ij->j", right[:, :-1], right[:, :-1])
         self.cross += H.T @ right.astype(H.dtype, copy=False)

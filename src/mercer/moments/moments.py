@@ -46,7 +46,7 @@ class Moments:
     """Sums over rows, stored as sums and normalized on reading.
 
     Sums over all rows (``weight``, ``sum_h``, ``gram``) are kept apart from those over labelled
-    rows (``target_*``, ``cross``, ``sum_y``, ``sum_yy``).
+    rows (``target_*``, ``cross``, ``sum_y``, ``sum_yy``). Rows of weight 0 do not count.
 
     Examples
     --------
@@ -75,11 +75,11 @@ class Moments:
         w = np.ones(len(H)) if weight is None else np.asarray(weight, dtype=np.float64)
         total, weighted = float(w.sum()), H * w[:, None]
         return cls(
-            rows=len(H),
+            rows=int(np.count_nonzero(w)),
             weight=total,
             sum_h=weighted.sum(axis=0),
             gram=weighted.T @ H,
-            target_rows=len(H),
+            target_rows=int(np.count_nonzero(w)),
             target_weight=total,
             target_sum_h=weighted.sum(axis=0),
             cross=weighted.T @ Y,

@@ -20,6 +20,9 @@ from scipy.linalg import lapack
 from mercer.contracts import Array, Solution, Status
 from mercer.solvers.spectrum import Spectrum
 
+#: A weight that stands for 0: the row is there, and has no part in the fit.
+ABSENT = 1e-300
+
 
 @dataclass
 class DualSystem:
@@ -57,7 +60,7 @@ class DualSystem:
     @property
     def count(self) -> float:
         """What one row's share of the fit is measured against (see Moments)."""
-        return max(self.total, float(len(self.Y)))
+        return max(self.total, float(np.count_nonzero(self.weight > ABSENT)))
 
     @cached_property
     def spectrum(self) -> Spectrum:
