@@ -7,8 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.bases.landmarks import Landmarks
-from mercer.contracts import Precision, RowSource
-from mercer.kernels import Kernel
+from mercer.contracts import Array, Precision, RowSource
+from mercer.engines import Lanes
+from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.base import symmetrize
+
+#: Rows of the kernel matrix evaluated at a time by one thread.
+TILE = 512
 
 
 class FullKernel(Landmarks):
@@ -64,6 +69,24 @@ class FullKernel(Landmarks):
         self.fit_source(source, kernel, rng, "float64")
         # A transformer whitens, and leaves out rows that others span; the dual form does neither.
         self._order(self.landmarks_, self.kernel_, "float64", may_widen=False)
+
+    def gram(self) -> Array:
+        """Return ``K(x_i, x_j)`` in float64, evaluated on all cores."""
+        n_rows = len(self.landmarks_)
+        if isinstance(self.kernel_, Precomputed) or n_rows <= TILE:
+            return super().gram()
+        K = np.empty((n_rows, n_rows))
+        block = self.kernel_.against(self.landmarks_)
+
+        def fill(_: list[None], start: int) -> None:
+            rows = slice(start, start + TILE)
+            with np.errstate(over="ignore", invalid="ignore"):  # found later, and said in words
+                block(self.landmarks_[rows], K[rows])
+
+        Lanes(list).run(range(0, n_rows, TILE), fill)
+        symmetrize(K)
+        np.fill_diagonal(K, self.kernel_.diag(self.landmarks_))
+        return K
 
     def resized(self, size: int) -> Any:
         """Refuse: the full kernel has one function a row."""

@@ -19,7 +19,7 @@ def dense(X: Rows) -> Array:
     return np.asarray(X.toarray() if hasattr(X, "tocsr") else X, dtype=np.float64)
 
 
-def _symmetrize(matrix: Array, tile: int = 512) -> None:
+def symmetrize(matrix: Array, tile: int = 512) -> None:
     """Replace a square matrix by the mean of itself and its transpose, in place.
 
     Tile by tile: a transposed pass over a large matrix misses the cache at every step.
@@ -83,7 +83,7 @@ class Kernel(BaseEstimator):
 
     def _gram(self, X: Rows) -> Array:
         gram = self.against(X)(X)
-        _symmetrize(gram)
+        symmetrize(gram)
         np.fill_diagonal(gram, self.diag(X))
         return gram
 
