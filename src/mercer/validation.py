@@ -77,6 +77,13 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
+def check_flag(value: Any, name: str) -> bool:
+    """Return a yes or no: True, False, 1 or 0; a word such as "no" would count as yes."""
+    if not isinstance(value, (bool, np.bool_, Integral)) or value not in (0, 1):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 def check_choice(value: Any, name: str, options: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``options``."""
     if not isinstance(value, str) or value not in options:

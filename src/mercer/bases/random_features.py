@@ -13,7 +13,7 @@ from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.sampling import uniform_indices
-from mercer.validation import check_count
+from mercer.validation import check_count, check_flag
 
 
 class RandomFeatures(BasisTransformer):
@@ -70,6 +70,7 @@ class RandomFeatures(BasisTransformer):
         may_widen: bool = False,
     ) -> Self:
         """Resolve the kernel on a sample of rows and draw the functions."""
+        check_flag(self.orthogonal, "orthogonal")
         pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
         self.kernel_ = kernel.fitted(pilot)
         self.features_ = self.kernel_.feature_map(

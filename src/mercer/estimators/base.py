@@ -32,6 +32,7 @@ from mercer.validation import (
     check_alphas,
     check_choice,
     check_finite,
+    check_flag,
     check_number,
     check_same_length,
     check_total_weight,
@@ -176,6 +177,10 @@ class KernelEstimator(BaseEstimator):
             alpha = check_number(self.alpha, "alpha", minimum=0.0, hint=hint)
         kernel = as_kernel(self.kernel)
         check_choice(self.dtype, "dtype", ["auto", "float32", "float64"])
+        check_flag(self.fit_intercept, "fit_intercept")
+        check_number(
+            int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose"
+        )
         parse_memory(self.memory_limit)
         if not (isinstance(self.basis, str) and self.basis == "auto"):
             as_basis(self.basis)
