@@ -118,46 +118,46 @@ def test_folds_by_subtraction_are_folds_by_refitting(case, intercept, weighted, 
 
 
 @pytest.fixture
-def conjugate(monkeypatch):
-    """Force the path of conjugate gradients, and count the folds that it solved."""
+def together(monkeypatch):
+    """Force the path of the shared subspace, and count the folds that it solved."""
     solved = []
     original = mercer.selection.folds._together
 
-    def together(*arguments):
+    def watched(*arguments):
         found = original(*arguments)
         solved.append(found is not None)
         return found
 
     monkeypatch.setattr(mercer.selection.folds, "DIRECT", 0)
-    monkeypatch.setattr(mercer.selection.folds, "_together", together)
+    monkeypatch.setattr(mercer.selection.folds, "_together", watched)
     return solved
 
 
 @pytest.mark.parametrize("case", [c for c in CHOSEN if c.basis != "full"], ids=str)
 @with_intercept
 @with_weights
-def test_folds_by_conjugate_gradients_are_folds_by_refitting(
-    case, intercept, weighted, dealt, conjugate, monkeypatch
+def test_folds_by_one_subspace_are_folds_by_refitting(
+    case, intercept, weighted, dealt, together, monkeypatch
 ):
     monkeypatch.setattr(mercer.selection.folds, "TOLERANCE", 1e-9)
     monkeypatch.setattr(mercer.selection.folds, "STEPS", 200)
     model = fitted(case, KFold(4), intercept, weighted)
-    assert len(conjugate) == 4
-    assert all(conjugate)
+    assert len(together) == 4
+    assert all(together)
     expected = expected_folds(case, model, weighted, dealt)
     np.testing.assert_allclose(found_folds(model), expected, rtol=1e-6)
 
 
-def test_conjugate_gradients_that_take_too_long_give_way(dealt, conjugate, monkeypatch):
+def test_one_subspace_that_take_too_long_give_way(dealt, together, monkeypatch):
     monkeypatch.setattr(mercer.selection.folds, "STEPS", 1)
     case = Case("gaussian", "given", "float64")
     model = fitted(case, KFold(4), True, False)
-    assert not any(conjugate)
+    assert not any(together)
     expected = expected_folds(case, model, False, dealt)
     np.testing.assert_allclose(found_folds(model), expected, rtol=1e-6)
 
 
-def test_both_fold_paths_agree_on_a_larger_problem(conjugate, monkeypatch):
+def test_both_fold_paths_agree_on_a_larger_problem(together, monkeypatch):
     """At the tolerance that is shipped, to what matters for choosing alpha."""
     rng = np.random.default_rng(0)
     X = rng.random((1500, 2))
@@ -170,7 +170,7 @@ def test_both_fold_paths_agree_on_a_larger_problem(conjugate, monkeypatch):
             LaplacianL1(1.0), basis, alphas=np.geomspace(1e-7, 1.0, 8), selection="kfold"
         )
         scores.append(model.fit(X, y).cv_results_["mean_squared_error"])
-    assert conjugate == [True] * 5
+    assert together == [True] * 5
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-3)
 
 

@@ -164,18 +164,25 @@ class Moments:
         entries of ``intercept`` (k,) belong to the outputs, repeated where there are several
         solutions: shapes (M, l * k) and (l * k,) give (l * k,).
         """
-        repeats = coefficients.shape[1] // self.cross.shape[1]
-        cross, sum_y, sum_yy = (
-            np.tile(value, repeats) for value in (self.cross, self.sum_y, self.sum_yy)
+        cross = np.tile(self.cross, coefficients.shape[1] // self.cross.shape[1])
+        return self.error_of(
+            fit_square=np.einsum("ij,ij->j", coefficients, self.gram @ coefficients),
+            fit_cross=np.einsum("ij,ij->j", coefficients, cross),
+            fit_sum=self.sum_h @ coefficients,
+            intercept=intercept,
         )
-        fit_square = np.einsum("ij,ij->j", coefficients, self.gram @ coefficients)
-        fit_sum = self.sum_h @ coefficients
+
+    def error_of(
+        self, fit_square: Array, fit_cross: Array, fit_sum: Array, intercept: Array
+    ) -> Array:
+        """Return the squared error of fits known by ``c'Sc``, ``c't`` and ``c'sum_h`` alone."""
+        repeats = len(intercept) // len(self.sum_y)
         error = (
-            sum_yy
+            np.tile(self.sum_yy, repeats)
             + fit_square
             + self.weight * intercept**2
-            - 2.0 * np.einsum("ij,ij->j", coefficients, cross)
-            - 2.0 * intercept * sum_y
+            - 2.0 * fit_cross
+            - 2.0 * intercept * np.tile(self.sum_y, repeats)
             + 2.0 * intercept * fit_sum
         )
         return np.asarray(np.maximum(error, 0.0))
