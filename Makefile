@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-all lint docs benchmarks clean
+.PHONY: demo test test-all lint docs benchmarks experiments clean
 
 demo: $(VENV)/.cli
 	$(BIN)/mercer demo
@@ -26,6 +26,9 @@ docs: $(VENV)/.dev
 
 benchmarks: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+experiments: $(VENV)/.dev
+	$(BIN)/python -m experiments.kernel_conjugate_gradients
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "Mercer needs Python 3.11 or newer, found %d.%d: try make PYTHON=python3.12" % v[:2])'

@@ -1,4 +1,4 @@
-"""One table of kernels x bases x dtypes; properties are tested over all of it.
+"""One table of kernels x bases x dtypes x solvers; properties are tested over all of it.
 
 All rows lie in the unit square, where every kernel is at home.
 """
@@ -14,9 +14,12 @@ import numpy as np
 
 import reference
 from mercer import (
+    KCGM,
     ArcCosine,
+    CutOff,
     FullKernel,
     Gaussian,
+    GradientDescent,
     KernelRegressor,
     Landmarks,
     LaplacianL1,
@@ -26,7 +29,10 @@ from mercer import (
     PeriodicSpline,
     Polynomial,
     RandomFeatures,
+    Ridge,
+    Sketch,
     Sobolev,
+    StopAfter,
 )
 from mercer.kernels import Kernel
 
@@ -96,6 +102,16 @@ def weights(n: int = ROWS, seed: int = 2) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0.3, 1.8, size=n)
 
 
+def sketch_matrix(basis: Sketch) -> np.ndarray:
+    """G of a fitted sketch, written out from what it has drawn."""
+    drawn = basis.projection_
+    if basis.kind in ("gaussian", "rademacher"):
+        return drawn.matrix
+    whole = {"hadamard": reference.hadamard_matrix, "dct": reference.cosine_matrix}[basis.kind]
+    Q = whole(len(basis.points_))
+    return reference.orthogonal_sketch(Q, drawn.signs, drawn.rows, basis.size + basis.n_dropped_)
+
+
 GIVEN = rows(SIZE, seed=7)
 
 #: name -> a new basis
@@ -106,19 +122,39 @@ BASES: dict[str, Callable[[], Any]] = {
     "given": lambda: Landmarks(sampling=GIVEN),
     "random_features": lambda: RandomFeatures(2 * SIZE, random_state=3),
     "orthogonal": lambda: RandomFeatures(2 * SIZE, orthogonal=True, random_state=3),
+    "sketch": lambda: Sketch(SIZE, random_state=3),
+}
+
+
+STEPS = 6
+#: name -> a new solver, the same by its definition: (A, b, steps) -> the solution of every step
+SOLVERS: dict[str, tuple[Callable[[], Any], Callable[..., list[np.ndarray]] | None]] = {
+    "ridge": (Ridge, None),
+    "cutoff": (CutOff, None),
+    "kcgm": (lambda: KCGM(StopAfter(STEPS)), reference.kcgm),
+    "gradient_descent": (
+        lambda: GradientDescent(StopAfter(STEPS)),
+        reference.filtered(reference.descent_filters),
+    ),
+    "accelerated": (
+        lambda: GradientDescent(StopAfter(STEPS), accelerated=True),
+        reference.filtered(reference.accelerated_filters),
+    ),
 }
 
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel, a basis and a dtype, by name."""
+    """A kernel, a basis, a dtype and a solver, by name."""
 
     kernel: str
     basis: str
     dtype: str
+    solver: str = "ridge"
 
     def __str__(self) -> str:
-        return f"{self.kernel}-{self.basis}-{self.dtype}"
+        solver = "" if self.solver == "ridge" else f"-{self.solver}"
+        return f"{self.kernel}-{self.basis}-{self.dtype}{solver}"
 
     @property
     def tolerance(self) -> float:
@@ -134,7 +170,12 @@ class Case:
 
     def estimator(self, **parameters: Any) -> KernelRegressor:
         """Return an unfitted regressor."""
-        settings = {"alpha": 1e-3, "random_state": 0, **parameters}
+        settings = {
+            "alpha": 1e-3,
+            "random_state": 0,
+            "solver": SOLVERS[self.solver][0](),
+            **parameters,
+        }
         return KernelRegressor(
             KERNELS[self.kernel][0], BASES[self.basis](), dtype=self.dtype, **settings
         )
@@ -160,18 +201,49 @@ class Case:
         Y = Y.reshape(len(Y), -1)
         weight = np.ones(len(Y)) if weight is None else weight
         how = (Y, weight, model.alpha_, model.fit_intercept)
+        if self.solver != "ridge":
+            return self._filtered(model, X, Y, weight, new)
         if self.basis == "full":
             a, b = reference.dual_ridge(self.matrix(X), *how)
             return self.matrix(new, X) @ a + b
         if self.basis in ("random_features", "orthogonal"):
             H, H_new = (np.asarray(model.basis_.evaluate(rows), float) for rows in (X, new))
             Gamma = np.eye(H.shape[1])
+        elif self.basis == "sketch":
+            G, points = sketch_matrix(model.basis_), model.basis_.points_
+            H, H_new = (self.matrix(rows, points) @ G.T for rows in (X, new))
+            Gamma = G @ self.matrix(points) @ G.T
         else:
             points = model.basis_.landmarks_ if points is None else points
             H, H_new = (self.matrix(rows, points) for rows in (X, new))
             Gamma = self.matrix(points)
         c, b = reference.primal_ridge(H, Gamma, *how)
         return H_new @ c + b
+
+    def _filtered(
+        self,
+        model: KernelRegressor,
+        X: np.ndarray,
+        Y: np.ndarray,
+        weight: np.ndarray,
+        new: np.ndarray,
+    ) -> np.ndarray:
+        """The same for solvers other than ridge."""
+        both, old = np.vstack([X, new]), np.arange(len(X))
+        if self.basis in ("random_features", "orthogonal"):
+            H, Gamma = np.asarray(model.basis_.evaluate(both), float), None
+        elif self.basis == "sketch":
+            G, points = sketch_matrix(model.basis_), model.basis_.points_
+            H, Gamma = self.matrix(both, points) @ G.T, G @ self.matrix(points) @ G.T
+        else:
+            points = X if self.basis == "full" else model.basis_.landmarks_
+            H, Gamma = self.matrix(both, points), self.matrix(points)
+        alpha, solve = model.alpha_, SOLVERS[self.solver][1]
+        if solve is None:
+            slow = reference.CutBasis(H, Gamma, model.fit_intercept).fit(old, Y, weight, alpha)
+            return slow.predict(len(X) + np.arange(len(new)))
+        problem = reference.Iterated(H, Gamma, model.fit_intercept, solve)
+        return problem.fit(old, Y, weight, STEPS, alpha).predict(len(X) + np.arange(len(new)))[-1]
 
 
 @lru_cache(maxsize=1000)
@@ -199,3 +271,19 @@ def _table() -> list[Case]:
 CASES = _table()
 #: Those whose basis stays as rows come and go.
 LASTING = [case for case in CASES if case.basis != "full"]
+#: Other solvers than ridge see a matrix, whatever kernel it came from: a few kernels are enough.
+FILTERED = [
+    Case(kernel, basis, dtype, solver)
+    for solver in SOLVERS
+    for kernel, basis, dtype in (
+        ("laplacian_l1", "full", "float64"),
+        ("laplacian_l1", "given", "float64"),
+        ("gaussian", "full", "float64"),
+        ("gaussian", "given", "float64"),
+        ("gaussian", "given", "float32"),
+        ("gaussian", "uniform", "float64"),
+        ("gaussian", "random_features", "float64"),
+        ("gaussian", "sketch", "float64"),
+    )
+    if solver != "ridge"
+]

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from math import atan2, cos, exp, pi, prod, sin, sqrt
 from typing import Any
 
+import mpmath
 import numpy as np
+import scipy.linalg
 
 Array = np.ndarray
 
@@ -88,6 +90,31 @@ def matrix(kernel: Callable[[Array, Array], float], X: Array, Z: Array | None = 
     return np.array([[kernel(x, z) for z in Z] for x in X])
 
 
+# -- sketches --------------------------------------------------------------------------------------
+
+
+def hadamard_matrix(n: int) -> Array:
+    """The first n columns of the orthogonal Hadamard matrix of the next power of two."""
+    size = 1
+    while size < n:
+        size *= 2
+    return scipy.linalg.hadamard(size)[:, :n] / sqrt(size)
+
+
+def cosine_matrix(n: int) -> Array:
+    """The orthonormal matrix of discrete cosines (DCT-II), a cosine at a time."""
+    Q = np.empty((n, n))
+    for r in range(n):
+        for column in range(n):
+            Q[r, column] = sqrt((1 if r == 0 else 2) / n) * cos(pi * r * (2 * column + 1) / (2 * n))
+    return Q
+
+
+def orthogonal_sketch(Q: Array, signs: Array, rows: Array, drawn: int) -> Array:
+    """sqrt(N / M) P Q diag(signs): some rows of an orthogonal matrix, with random signs."""
+    return sqrt(len(Q) / drawn) * Q[rows] @ np.diag(signs.astype(float))
+
+
 # -- least squares ---------------------------------------------------------------------------------
 
 
@@ -160,6 +187,128 @@ class BasisRidge:
 
     def predict(self, rows: Array) -> Array:
         return self.H[rows] @ self.c + self.b
+
+
+def cutoff(A: Array, b: Array, threshold: float) -> Array:
+    """Pseudo-inverse of A, without its eigenvalues below the threshold, times b."""
+    s, U = np.linalg.eigh(A)
+    kept = U[:, s >= threshold]
+    return np.linalg.pinv(kept @ kept.T @ A @ kept @ kept.T, rcond=1e-13, hermitian=True) @ b
+
+
+# -- iterations ------------------------------------------------------------------------------------
+
+
+def kcgm(A: Array, b: Array, steps: int) -> list[Array]:
+    """The minimizers of ||A v - b|| over span{b, Ab, ..., A^(t-1) b}, for t = 1..steps.
+
+    By normal equations on the powers themselves, with digits enough for that.
+    """
+    found = [np.zeros(b.shape) for _ in range(steps)]
+    with mpmath.workdps(400):
+        exact = mpmath.matrix(A.tolist())
+        for column in range(b.shape[1]):
+            right = mpmath.matrix(b[:, column].tolist())
+            powers = [right]
+            for _ in range(steps):
+                powers.append(exact * powers[-1])
+            inner = [[(p.T * q)[0] for q in powers] for p in powers]
+            for t in range(1, steps + 1):
+                # (A p_i)'(A p_j) = p_(i+1)'p_(j+1), and (A p_i)'b = p_(i+1)'p_0
+                left = mpmath.matrix([row[1 : t + 1] for row in inner[1 : t + 1]])
+                y = mpmath.lu_solve(left, mpmath.matrix([row[0] for row in inner[1 : t + 1]]))
+                v = sum((y[i] * powers[i] for i in range(t)), mpmath.zeros(len(b), 1))
+                found[t - 1][:, column] = [float(entry) for entry in v]
+    return found
+
+
+def descent_filters(s: Array, eta: float, steps: int) -> list[Array]:
+    """What gradient descent makes of 1 / s: eta sum_(j<t) (1 - eta s)^j, for t = 1..steps."""
+    return [eta * sum((1 - eta * s) ** j for j in range(t)) for t in range(1, steps + 1)]
+
+
+def accelerated_filters(s: Array, eta: float, steps: int) -> list[Array]:
+    """The same with Nesterov's momentum, by the residual polynomials p_t of the recursion.
+
+    p_t = (1 - eta s) (p_(t-1) + m_t (p_(t-1) - p_(t-2))), m_t = (t - 1) / (t + 2),
+    and the filter is (1 - p_t) / s.
+    """
+    before, now, found = np.ones_like(s), np.ones_like(s), []
+    for t in range(1, steps + 1):
+        before, now = now, (1 - eta * s) * (now + (t - 1) / (t + 2) * (now - before))
+        found.append((1 - now) / s)
+    return found
+
+
+def filtered(filters: Callable[[Array, float, int], list[Array]]) -> Callable[..., list[Array]]:
+    """An iteration by its filters on the eigenvalues of A, with eta = 1 / ||A||."""
+
+    def solve(A: Array, b: Array, steps: int) -> list[Array]:
+        s, U = np.linalg.eigh(A)
+        s = np.maximum(s, 1e-17 * s[-1])  # not 0, where the filter's limit is meant
+        return [U @ (f[:, None] * (U.T @ b)) for f in filters(s, 1 / s[-1], steps)]
+
+    return solve
+
+
+class Iterated:
+    """An iteration on M functions and any subset of rows, from their values on all rows.
+
+    ``solve(A, b, steps)`` returns the solutions of all steps. A full kernel has a function at every
+    row of the subset.
+    """
+
+    def __init__(
+        self, H: Array, Gamma: Array | None, intercept: bool, solve: Callable[..., list[Array]]
+    ) -> None:
+        self.H, self.Gamma, self.intercept, self.solve = H, Gamma, intercept, solve
+
+    def fit(self, rows: Array, Y: Array, weight: Array, steps: int, alpha: float = 0.0) -> Iterated:
+        self.functions = rows if self.Gamma is self.H else np.arange(self.H.shape[1])
+        H, share = self.H[np.ix_(rows, self.functions)], weight[rows] / weight[rows].sum()
+        R = np.eye(H.shape[1])
+        if self.Gamma is not None:
+            values, vectors = np.linalg.eigh(self.Gamma[np.ix_(self.functions, self.functions)])
+            R = vectors / np.sqrt(values)
+        m = share @ H * self.intercept
+        ybar = share @ Y[rows] * self.intercept
+        A = R.T @ ((H - m).T * share @ (H - m)) @ R + alpha * np.eye(R.shape[1])
+        b = R.T @ ((H - m).T * share @ (Y[rows] - ybar))
+        self.c = [R @ v for v in self.solve((A + A.T) / 2, b, steps)]
+        self.b = [ybar - m @ c for c in self.c]
+        return self
+
+    def predict(self, rows: Array) -> list[Array]:
+        H = self.H[np.ix_(rows, self.functions)]
+        return [H @ c + b for c, b in zip(self.c, self.b, strict=True)]
+
+
+class CutBasis:
+    """Cut-off on M functions and any subset of rows, at a threshold."""
+
+    def __init__(self, H: Array, Gamma: Array | None, intercept: bool) -> None:
+        self.problem = H, Gamma, intercept
+
+    def fit(self, rows: Array, Y: Array, weight: Array, threshold: float) -> CutBasis:
+        self.model = Iterated(*self.problem, lambda A, b, steps: [cutoff(A, b, threshold)])
+        self.model.fit(rows, Y, weight, 1)
+        return self
+
+    def predict(self, rows: Array) -> Array:
+        return self.model.predict(rows)[0]
+
+
+def step_errors(
+    model: Iterated, labels: Array, folds: list[int], Y: Array, weight: Array, steps: int
+) -> Array:
+    """Weighted mean squared error on each fold after each step, by refitting on the others."""
+    errors = np.empty((len(folds), steps))
+    for row, fold in enumerate(folds):
+        out, rest = np.flatnonzero(labels == fold), np.flatnonzero(labels != fold)
+        for step, fitted in enumerate(model.fit(rest, Y, weight, steps).predict(out)):
+            by_output = np.average((Y[out] - fitted) ** 2, axis=0, weights=weight[out])
+            errors[row, step] = by_output.sum()
+    return errors
 
 
 # -- choosing alpha --------------------------------------------------------------------------------

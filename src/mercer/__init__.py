@@ -1,8 +1,8 @@
 """Least-squares kernel learning from a laptop to a cluster."""
 
-from mercer.bases import FullKernel, Landmarks, RandomFeatures
+from mercer.bases import FullKernel, Landmarks, RandomFeatures, Sketch
 from mercer.datasets import load_letter
-from mercer.estimators import KernelClassifier, KernelRegressor
+from mercer.estimators import KernelClassifier, KernelRegressor, SolverPathDisplay
 from mercer.kernels import (
     ArcCosine,
     Gaussian,
@@ -20,7 +20,17 @@ from mercer.kernels import (
 from mercer.models import ModelFileError, load, save
 from mercer.moments import Moments
 from mercer.selection import GCV, KFold, LeaveOneOut
-from mercer.solvers import Ridge
+from mercer.solvers import (
+    KCGM,
+    CutOff,
+    GradientDescent,
+    PreconditionedCG,
+    Ridge,
+    StopAfter,
+    StopAtDiscrepancy,
+    StopByFolds,
+    StopOnHeldOut,
+)
 from mercer.sources import open_rows
 from mercer.validation import MemoryLimitError, MercerWarning
 
@@ -28,9 +38,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "GCV",
+    "KCGM",
     "ArcCosine",
+    "CutOff",
     "FullKernel",
     "Gaussian",
+    "GradientDescent",
     "KFold",
     "KernelClassifier",
     "KernelRegressor",
@@ -47,10 +60,17 @@ __all__ = [
     "PeriodicSpline",
     "Polynomial",
     "Precomputed",
+    "PreconditionedCG",
     "Product",
     "RandomFeatures",
     "Ridge",
+    "Sketch",
     "Sobolev",
+    "SolverPathDisplay",
+    "StopAfter",
+    "StopAtDiscrepancy",
+    "StopByFolds",
+    "StopOnHeldOut",
     "Sum",
     "load",
     "load_letter",

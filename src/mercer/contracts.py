@@ -105,11 +105,18 @@ class Status(Enum):
     STOPPED_EARLY = "stopped early by its rule"
     ITERATION_LIMIT = "reached the iteration limit before the tolerance"
     BREAKDOWN = "stopped by a numerical break-down; the best iterate is returned"
+    COARSE = "solved, but float32 is too coarse for these functions"
+    INTERRUPTED = "interrupted; the best solution so far is returned"
 
     @property
     def succeeded(self) -> bool:
         """Whether the solution is what was asked for."""
-        return self not in (Status.ITERATION_LIMIT, Status.BREAKDOWN)
+        return self in (
+            Status.SOLVED,
+            Status.RANK_REDUCED,
+            Status.CONVERGED,
+            Status.STOPPED_EARLY,
+        )
 
 
 @dataclass(frozen=True)

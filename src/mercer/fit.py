@@ -6,80 +6,35 @@ nothing of scikit-learn.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, RowBlock, RowSource, Solution
+from mercer.contracts import Array, RowSource
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
+from mercer.matrix_free import fit_by_products
 from mercer.moments import Moments, MomentSums, Workspace
-from mercer.sampling import uniform_indices
+from mercer.result import Clock, Fit, Progress, Targets, checked_blocks, judged
+from mercer.sampling import fold_labels, uniform_indices
 from mercer.selection import Criterion, DualProblem, Plan, PrimalProblem, Problem
-from mercer.selection.folds import fold_labels
 from mercer.selection.leave_one_out import RowErrors
-from mercer.solvers import DualSystem, Ridge
+from mercer.solvers import (
+    CutOff,
+    DirectSolver,
+    DualSystem,
+    IterativeSolver,
+    PreconditionedCG,
+    Ridge,
+)
 from mercer.solvers.dual import ABSENT
-from mercer.validation import check_finite, check_overflow, check_total_weight, check_weight
+from mercer.solvers.early_stopping import Run
+from mercer.validation import check_overflow
 
-#: Called with the name of the stage, the rows done so far, and all rows.
-Progress = Callable[[str, int, int], None]
-
-
-class Targets(Protocol):
-    """Turns y as the user has it into columns of numbers of order one."""
-
-    @property
-    def outputs(self) -> int:
-        """k, the number of columns."""
-
-    @property
-    def scale(self) -> Array:
-        """What one unit of an encoded column is in the user's units; shape (k,)."""
-
-    def encode(self, y: Array, start: int) -> Array:
-        """Return y of shape (rows, k) in float64."""
-
-
-@dataclass
-class Fit:
-    """Everything a fit found."""
-
-    basis: BasisTransformer
-    plan: Plan
-    coefficients: Array  # (M, k), for encoded targets
-    intercept: Array  # (k,)
-    solution: Solution
-    alpha: float
-    total_weight: float
-    n_rows: int
-    effective_dimension: float | None = None
-    alphas: Array | None = None
-    scores: Any = None
-    seconds: dict[str, float] = field(default_factory=dict)
-    folds: list[Moments] | None = None  # None for the full kernel
-    dual_rows: tuple[Array, Array] | None = None  # targets (n, k) and weights of the full kernel
-
-
-class Clock:
-    """Wall time by stage."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Add the time spent inside to a stage."""
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+Solver: TypeAlias = DirectSolver | IterativeSolver | PreconditionedCG
 
 
 def fit(
@@ -87,7 +42,7 @@ def fit(
     targets: Targets,
     kernel: Kernel,
     plan: Plan,
-    solver: Ridge,
+    solver: Solver,
     *,
     alpha: float | None,
     alphas: Array | None,
@@ -95,9 +50,34 @@ def fit(
     intercept: bool,
     rng: np.random.Generator,
     progress: Progress | None = None,
+    previous: Fit | None = None,
 ) -> Fit:
-    """Fit a model to a source; ``alpha`` None means to choose it by the criterion."""
+    """Fit a model to a source; ``alpha`` None means to choose it by the criterion.
+
+    ``previous`` is a fit of the same rows that a solve by products may start from.
+    """
     clock = Clock()
+    if isinstance(solver, PreconditionedCG):
+        chosen: dict[str, Any] = {}
+        if alpha is None:
+            first = pilot(source, targets, kernel, plan, alphas, criterion, intercept, rng)
+            clock.seconds["choose alpha"] = sum(first.seconds.values())
+            alpha, chosen = first.alpha, {"alphas": first.alphas, "scores": first.scores}
+        by_products = fit_by_products(
+            source,
+            targets,
+            kernel,
+            plan,
+            solver,
+            alpha=alpha,
+            intercept=intercept,
+            rng=rng,
+            clock=clock,
+            progress=progress,
+            previous=previous,
+        )
+        return judged(replace(by_products, **chosen))
+    direct = Ridge() if isinstance(solver, IterativeSolver) else solver
     with clock.stage("basis"):
         basis = plan.basis.fit_source(source, kernel, rng, plan.precision, plan.may_widen)
     problem: Problem
@@ -106,7 +86,7 @@ def fit(
     if basis.dual:
         with clock.stage("kernel matrix"):
             system = dual_system(source, targets, basis, intercept)
-        problem = DualProblem(system, solver, targets.scale**2)
+        problem = DualProblem(system, direct, targets.scale**2)
         dual_rows = system.Y, system.weight
     else:
         with clock.stage("moments"):
@@ -115,19 +95,100 @@ def fit(
         def second_pass(*arguments: Any) -> tuple[Array, Array]:
             return leave_one_out(source, targets, basis, plan, *arguments)
 
-        problem = PrimalProblem(folds, basis, solver, intercept, targets.scale**2, second_pass)
-    result = choose_and_solve(problem, clock, alpha, alphas, criterion, rng)
+        problem = PrimalProblem(folds, basis, direct, intercept, targets.scale**2, second_pass)
+    if isinstance(solver, IterativeSolver):
+        result = iterate(problem, clock, solver, alpha, rng, progress)
+    else:
+        result = choose_and_solve(problem, clock, alpha, alphas, criterion, rng)
     result.update(basis=basis, plan=plan, folds=folds, dual_rows=dual_rows)
-    return Fit(**result, n_rows=source.n_rows, seconds=clock.seconds)
+    return judged(Fit(**result, n_rows=source.n_rows, seconds=clock.seconds))
 
 
-def refit(previous: Fit, folds: list[Moments], solver: Ridge, units: Array, **how: Any) -> Fit:
-    """Solve again after moments were added or subtracted; the basis stays."""
+def pilot(
+    source: RowSource,
+    targets: Targets,
+    kernel: Kernel,
+    plan: Plan,
+    alphas: Array | None,
+    criterion: Criterion,
+    intercept: bool,
+    rng: np.random.Generator,
+) -> Fit:
+    """Choose alpha with fewer functions, by moments: products have no path of alphas."""
+    assert plan.pilot is not None
+    return fit(
+        source,
+        targets,
+        kernel,
+        plan.pilot,
+        Ridge(),
+        alpha=None,
+        alphas=alphas,
+        criterion=criterion,
+        intercept=intercept,
+        rng=rng,
+    )
+
+
+def refit(
+    previous: Fit,
+    folds: list[Moments],
+    solver: Solver,
+    units: Array,
+    *,
+    alpha: float | None,
+    alphas: Array | None,
+    criterion: Criterion,
+    intercept: bool,
+    rng: np.random.Generator,
+    run: Run | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Solve again: after moments were added or subtracted, or to go on with a run."""
     clock = Clock()
-    problem = PrimalProblem(folds, previous.basis, solver, how.pop("intercept"), units)
-    result = choose_and_solve(problem, clock, **how)
+    direct = Ridge() if isinstance(solver, IterativeSolver) else solver
+    problem = PrimalProblem(folds, previous.basis, direct, intercept, units)
+    if isinstance(solver, IterativeSolver):
+        result = iterate(problem, clock, solver, alpha, rng, progress, run)
+    else:
+        result = choose_and_solve(problem, clock, alpha, alphas, criterion, rng)
     result.update(basis=previous.basis, plan=previous.plan, folds=folds)
-    return Fit(**result, n_rows=problem.total.rows, seconds=clock.seconds)
+    return judged(Fit(**result, n_rows=problem.total.rows, seconds=clock.seconds))
+
+
+def resume(
+    previous: Fit,
+    solver: IterativeSolver,
+    units: Array,
+    *,
+    alpha: float | None,
+    intercept: bool,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Fit:
+    """Go on with the iteration of a fit: the steps that it made are not made again."""
+    clock, problem = Clock(), _problem(previous, intercept, units)
+    result = iterate(problem, clock, solver, alpha, rng, progress, previous.run)
+    return replace(previous, **result, seconds=clock.seconds)
+
+
+def _problem(found: Fit, intercept: bool, units: Array) -> PrimalProblem | DualProblem:
+    """Return the problem that a fit solved, for a further look at it."""
+    if found.folds is not None:
+        return PrimalProblem(found.folds, found.basis, Ridge(), intercept, units)
+    gram = found.basis.gram()
+    assert gram is not None
+    assert found.dual_rows is not None
+    return DualProblem(DualSystem(gram, *found.dual_rows, intercept), Ridge(), units)
+
+
+def unwhitened(
+    found: Fit, values: Sequence[Array], intercept: bool
+) -> Iterator[tuple[Array, Array]]:
+    """Yield coefficients and intercepts for solutions in the solver's coordinates."""
+    problem = _problem(found, intercept, np.ones(1))
+    for value in values:
+        yield problem.coefficients(value)
 
 
 def choose_and_solve(
@@ -150,6 +211,8 @@ def choose_and_solve(
         alphas = None
     with clock.stage("solve"):
         coefficients, constant, solution = problem.solve(alpha)
+        if isinstance(problem.solver, CutOff):  # a count of components, known from the solve
+            effective = problem.spectrum.effective_dimension(alpha)
     return {
         "coefficients": coefficients,
         "intercept": constant,
@@ -162,16 +225,38 @@ def choose_and_solve(
     }
 
 
+def iterate(
+    problem: Problem,
+    clock: Clock,
+    solver: IterativeSolver,
+    alpha: float | None,
+    rng: np.random.Generator,
+    progress: Progress | None,
+    run: Run | None = None,
+) -> dict[str, Any]:
+    """Run an iterative solver; its steps regularize, so an open alpha is 0."""
+    alpha = 0.0 if alpha is None else alpha
+
+    def report(done: int, total: int, note: str) -> None:
+        if progress is not None:
+            progress("solve", done, total, "steps", note)
+
+    with clock.stage("solve"):
+        found = problem.iterate(solver, alpha, rng, run, report)
+    return {
+        "coefficients": found.coefficients,
+        "intercept": found.intercept,
+        "solution": found.solution,
+        "alpha": alpha,
+        "total_weight": problem.count,
+        "path": found.path,
+        "run": found.run,
+    }
+
+
 def effective_dimension(found: Fit, intercept: bool) -> float:
     """Return ``trace(A (A + alpha)^-1)`` of a fit whose alpha was given."""
-    if found.folds is None:
-        gram = found.basis.gram()
-        assert gram is not None
-        assert found.dual_rows is not None
-        spectrum = DualSystem(gram, *found.dual_rows, intercept).spectrum
-    else:
-        spectrum = PrimalProblem(found.folds, found.basis, Ridge(), intercept, np.ones(1)).spectrum
-    return spectrum.effective_dimension(found.alpha)
+    return _problem(found, intercept, np.ones(1)).spectrum.effective_dimension(found.alpha)
 
 
 def default_alphas(problem: Problem, number: int = 20) -> Array:
@@ -197,26 +282,6 @@ def best_alpha(alphas: Array, scores: Array, scale: float) -> float:
     return float(alphas[np.flatnonzero(finite <= lowest)[-1]])
 
 
-def checked_blocks(
-    source: RowSource, targets: Targets, rows: int
-) -> Iterator[tuple[RowBlock, Array]]:
-    """Yield blocks with their encoded targets; refuse what is not finite where it stands."""
-    weight_seen = 0.0
-    for block in source.blocks(rows):
-        check_finite(block.X, start=block.start, names=source.feature_names)
-        if block.weight is not None:
-            check_weight(block.weight, start=block.start)
-            weight_seen += float(block.weight.sum())
-        else:
-            weight_seen += block.n_rows
-        if block.y is None:
-            raise ValueError(
-                "a fit needs targets, and the source has none: name the column (target=...)"
-            )
-        yield block, targets.encode(block.y, block.start)
-    check_total_weight(weight_seen)
-
-
 def accumulate(
     source: RowSource,
     targets: Targets,
@@ -236,7 +301,8 @@ def accumulate(
             if plan.folds == 1:
                 yield 0, block.X, Y, block.weight, block.n_rows
                 continue
-            labels = fold_labels(block.n_rows, plan.folds, np.random.default_rng([seed, number]))
+            deal = np.random.default_rng([seed, number])
+            labels = fold_labels(block.n_rows, plan.folds, deal, plan.held_out)
             for fold in range(plan.folds):
                 at = np.flatnonzero(labels == fold)
                 weight = None if block.weight is None else block.weight[at]

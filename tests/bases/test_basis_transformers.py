@@ -20,6 +20,7 @@ from mercer import (
     RandomFeatures,
 )
 from mercer.bases import as_basis, as_generator
+from mercer.bases.graded import GradedBasis
 
 PAIRS = sorted({(case.kernel, case.basis) for case in CASES})
 
@@ -34,8 +35,8 @@ def test_features_have_the_inner_products_of_their_basis(kernel, basis):
     X = rows(8, seed=5)
     features = basis.transform(X)
     assert features.shape == (8, basis.size)
-    if isinstance(basis, Landmarks):
-        half = np.linalg.solve(basis.factor_, basis.kernel_(X, basis.landmarks_).T)
+    if isinstance(basis, GradedBasis):
+        half = np.linalg.solve(basis.factor_, basis.evaluate(X).T)
         expected = half.T @ half
     else:
         H = basis.evaluate(X)

@@ -28,6 +28,7 @@ BASE = ("--columns", "width,height", "--out", "model")
             ("rows.csv", "--target", "price", "--basis", "landmarks", "--components", 0),
             "at least 1",
         ),
+        (("rows.csv", "--target", "price", "--solver", "kcmg"), "did you mean 'kcgm'"),
         (("rows.csv", "--target", "price", "--alpha", "small"), "--alpha must be a number"),
         (("rows.csv", "--target", "price", "--alpha", -1), "alpha must be"),
         (("rows.csv", "--target", "price", "--selection", "aic"), "selection"),

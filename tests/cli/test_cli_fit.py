@@ -64,6 +64,21 @@ def test_every_option_reaches_the_estimator(run, csv):
     assert model.fit_.total_weight == pytest.approx(240.0)
 
 
+@pytest.mark.parametrize("solver", ["ridge", "cutoff", "kcgm", "gradient_descent"])
+def test_every_solver(solver, run, csv, frame):
+    options = ("--solver", solver, "--components", 20, "--test", csv)
+    result = run("fit", csv, "--target", "price", *FEATURES, "--out", "model", *options)
+    assert result.exit_code == 0, result.output
+    model = load("model")
+    assert model.solver == solver
+    assert model.score(frame[["width", "height"]], frame.price) > 0.9
+    if solver in ("kcgm", "gradient_descent"):
+        assert f"{model.best_step_} steps, lowest 5-fold cross-validation" in result.stdout
+        assert "the number of steps regularizes" in result.stdout
+        shown = run("info", "model")
+        assert f"{model.best_step_} steps, lowest 5-fold cross-validation" in shown.stdout
+
+
 def test_holdout_is_scored_and_left_out(run, csv):
     result = run("fit", csv, "--target", "price", *FEATURES, "--out", "model", "--holdout", 0.25)
     assert result.exit_code == 0, result.output

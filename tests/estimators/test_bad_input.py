@@ -18,6 +18,7 @@ from mercer import (
     MercerWarning,
     RandomFeatures,
     Ridge,
+    Sketch,
     Sum,
 )
 from mercer.kernels import KERNELS
@@ -26,8 +27,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature na
 
 X, Y, W = rows(), targets(rows()), weights()
 NEW = rows(12, seed=9)
-BASES = ["full", Landmarks(sampling=GIVEN), RandomFeatures(20, random_state=0)]
-over_bases = pytest.mark.parametrize("basis", BASES, ids=["full", "landmarks", "random_features"])
+BASES = {
+    "full": "full",
+    "landmarks": Landmarks(sampling=GIVEN),
+    "random_features": RandomFeatures(20, random_state=0),
+    "sketch": Sketch(10, random_state=0),
+}
+over_bases = pytest.mark.parametrize("basis", BASES.values(), ids=list(BASES))
 
 
 def changed(array, at, value):
@@ -70,8 +76,8 @@ def test_values_that_are_not_finite_are_named_by_the_name_of_their_column(basis)
 
 @pytest.mark.parametrize(
     "basis",
-    ["landmarks", Landmarks(50), Landmarks(50, "kmeans"), RandomFeatures(20)],
-    ids=["landmarks", "few landmarks", "kmeans", "random_features"],
+    ["landmarks", Landmarks(50), Landmarks(50, "kmeans"), RandomFeatures(20), Sketch(20)],
+    ids=["landmarks", "few landmarks", "kmeans", "random_features", "sketch"],
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_among_many_rows_the_right_one_is_named(basis, dtype):
@@ -288,6 +294,7 @@ def test_parameters_of_wrong_value(settings, words):
         ({"alpha": [1.0]}, ("alpha must be a number", "[1.0]")),
         ({"memory_limit": None}, ("memory_limit must be a number", "None")),
         ({"basis": Landmarks(2.5)}, ("n_components of Landmarks", "whole number", "2.5")),
+        ({"basis": Sketch(2.5)}, ("n_components of Sketch", "whole number", "2.5")),
     ],
     ids=lambda value: str(value)[:50] if isinstance(value, dict) else "",
 )

@@ -63,6 +63,7 @@ EFFECTS = {
             KernelRegressor(basis=Landmarks(5), random_state=77).fit(X, Y).basis_.indices_,
         ),
     ),
+    "warm_start": ({"solver": "kcgm"}, True, lambda m: m._fitted_to is not None),
     "verbose": ({}, 2, lambda m: m.verbose == 2),  # what it prints: see the summary's tests
 }
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cases import GIVEN, LASTING, Case, rows, targets, weights
+from cases import FILTERED, GIVEN, LASTING, Case, rows, targets, weights
 from mercer import (
     GCV,
     Gaussian,
@@ -15,7 +15,9 @@ from mercer import (
 )
 
 #: The functions do not depend on the rows: batches and all rows at once have the same.
-FIXED = [case for case in LASTING if case.basis in ("given", "random_features", "orthogonal")]
+FIXED = [
+    case for case in LASTING + FILTERED if case.basis in ("given", "random_features", "orthogonal")
+]
 over_fixed = pytest.mark.parametrize("case", FIXED, ids=str)
 NEW = rows(12, seed=9)
 GIVEN_GAUSSIAN = Case("gaussian", "given", "float64")

@@ -5,12 +5,17 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 from cases import rows, targets, weights
-from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, Precomputed
+from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, Precomputed, Sketch
 
 X, Y, W = rows(), targets(rows()), weights()
 NEW = rows(12, seed=9)
 K = Gaussian(0.5)
-BASES = {"full": "full", "auto": "auto", "landmarks": Landmarks(10, random_state=0)}
+BASES = {
+    "full": "full",
+    "auto": "auto",
+    "landmarks": Landmarks(10, random_state=0),
+    "sketch": Sketch(10, random_state=0),
+}
 over_bases = pytest.mark.parametrize("basis", BASES)
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from cases import BASES, CASES, GIVEN, LASTING, Case, rows, targets, weights
+from cases import BASES, CASES, FILTERED, GIVEN, LASTING, SOLVERS, Case, rows, targets, weights
 from mercer import Gaussian, KernelRegressor, Landmarks
 
-over_cases = pytest.mark.parametrize("case", CASES, ids=str)
+ALL = CASES + FILTERED
+over_cases = pytest.mark.parametrize("case", ALL, ids=str)
 NEW = rows(12, seed=9)
 
 
@@ -90,7 +91,7 @@ def test_predictions_of_a_row_do_not_depend_on_its_neighbors(case):
     np.testing.assert_allclose(together, alone, atol=case.tolerance)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.basis in ("full", "given")], ids=str)
+@pytest.mark.parametrize("case", [c for c in ALL if c.basis in ("full", "given")], ids=str)
 def test_permuted_rows_give_the_same_model(case):
     X, w = rows(), weights()
     y = targets(X)
@@ -100,7 +101,7 @@ def test_permuted_rows_give_the_same_model(case):
     np.testing.assert_allclose(one, other, atol=case.tolerance)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.basis in ("full", "given")], ids=str)
+@pytest.mark.parametrize("case", [c for c in ALL if c.basis in ("full", "given")], ids=str)
 def test_weight_two_is_the_row_twice(case):
     X, y = rows(), targets(rows())
     counts = np.arange(len(X)) % 3
@@ -134,8 +135,10 @@ def test_coefficients_and_functions_are_the_model(case):
     model = case.estimator().fit(X, targets(X, 2))
     H = np.asarray(model.basis_.evaluate(NEW), dtype=float)
     assert model.coef_.shape == (model.basis_.size, 2)
+    # A sketch predicts by K and G'c, which round otherwise than h and c: large c tell.
+    rounding = 2e-7 * np.max(np.abs(H) @ np.abs(model.coef_)) if case.dtype == "float32" else 0.0
     np.testing.assert_allclose(
-        model.predict(NEW), H @ model.coef_ + model.intercept_, atol=case.tolerance
+        model.predict(NEW), H @ model.coef_ + model.intercept_, atol=case.tolerance + rounding
     )
 
 
@@ -207,6 +210,7 @@ def test_many_rows_are_predicted_in_blocks_alike():
     np.testing.assert_allclose(found[13_000:13_010], model.predict(many[13_000:13_010]), atol=1e-9)
 
 
-def test_the_table_covers_every_basis():
+def test_the_table_covers_every_basis_and_solver():
     assert {case.basis for case in CASES} == set(BASES)
+    assert {case.solver for case in ALL} == set(SOLVERS)
     assert len(GIVEN) < len(rows())

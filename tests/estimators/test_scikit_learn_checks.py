@@ -4,11 +4,15 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import (
+    KCGM,
     FullKernel,
+    GradientDescent,
     KernelClassifier,
     KernelRegressor,
     Landmarks,
     RandomFeatures,
+    Sketch,
+    StopAfter,
 )
 
 ESTIMATORS = [
@@ -17,19 +21,38 @@ ESTIMATORS = [
     KernelRegressor(basis="landmarks", alpha=1e-3),
     KernelRegressor(basis=RandomFeatures(50, random_state=0), selection="kfold", random_state=0),
     KernelRegressor(basis="landmarks", dtype="float32", alpha=1e-3, selection="loo"),
+    KernelRegressor(basis="sketch", alpha=1e-3),
     KernelClassifier(),
     KernelClassifier(basis="landmarks", alpha=1e-3),
     KernelClassifier(basis=RandomFeatures(200, random_state=0)),
+    KernelRegressor(solver="kcgm", random_state=0),
+    KernelRegressor(solver=KCGM(StopAfter(5))),
+    KernelRegressor(basis="landmarks", solver=KCGM(StopAfter(5)), warm_start=True),
+    KernelRegressor(solver="gradient_descent", random_state=0),
+    KernelRegressor(solver=GradientDescent(StopAfter(30), accelerated=True)),
+    KernelRegressor(solver="cutoff"),
+    KernelClassifier(solver="kcgm", random_state=0),
+    KernelClassifier(solver=GradientDescent(max_steps=100), random_state=0),
+    KernelClassifier(basis="landmarks", solver=GradientDescent(StopAfter(30))),
+    KernelClassifier(solver="cutoff"),
     Landmarks(),
     FullKernel(),
     RandomFeatures(50, random_state=0),
+    Sketch(),
+    Sketch(5, kind="dct", random_state=0),
 ]
+
+
+def by_folds(estimator):
+    """Whether the number of steps is chosen by folds, which is the default of iterative solvers."""
+    solver = getattr(estimator, "solver", None)
+    return solver in ("kcgm", "gradient_descent") or getattr(solver, "stop", None) == "kfold"
 
 
 def expected_failures(estimator):
     """Checks that cannot hold, each with its mathematical reason."""
     reasons = {}
-    if getattr(estimator, "selection", "gcv") == "kfold":
+    if getattr(estimator, "selection", "gcv") == "kfold" or by_folds(estimator):
         for kind in ("dense", "sparse"):
             reasons[f"check_sample_weight_equivalence_on_{kind}_data"] = (
                 "a row given twice may be dealt to two folds, a row of weight 2 goes to one"

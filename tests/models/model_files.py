@@ -18,6 +18,29 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return document, load_file(path)
 
 
+def put(*keys_and_value: Any) -> Callable[[dict[str, Any], dict[str, np.ndarray]], None]:
+    """Return a change that sets an entry of the description."""
+    *keys, last, value = keys_and_value
+
+    def change(document: Any, tensors: Any) -> None:
+        for key in keys:
+            document = document[key]
+        document[last] = value
+
+    return change
+
+
+def tensor(
+    name: str, change: Callable[[np.ndarray], np.ndarray]
+) -> Callable[[dict[str, Any], dict[str, np.ndarray]], None]:
+    """Return a change of a tensor."""
+
+    def apply(document: Any, tensors: dict[str, np.ndarray]) -> None:
+        tensors[name] = np.ascontiguousarray(change(tensors[name]))
+
+    return apply
+
+
 def rewrite(
     path: Path,
     change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any],

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 import pytest
-from model_files import read, rewrite
+from model_files import put, read, rewrite, tensor
 
 from mercer import (
     Gaussian,
@@ -17,6 +17,7 @@ from mercer import (
     Matern,
     ModelFileError,
     RandomFeatures,
+    Sketch,
     load,
     save,
 )
@@ -38,6 +39,16 @@ def classifier(tmp_path_factory):
     model = KernelClassifier(kernel, RandomFeatures(8), selection="kfold", random_state=0)
     model.fit(X, np.where(y > 0, "up", "down"))
     return save(model, tmp_path_factory.mktemp("models") / "model", moments=True)
+
+
+def saved_sketch(kind, folder):
+    model = KernelRegressor(basis=Sketch(8, kind), random_state=0).fit(X, y)
+    return save(model, folder / kind)
+
+
+@pytest.fixture(scope="module")
+def sketch(tmp_path_factory):
+    return saved_sketch("hadamard", tmp_path_factory.mktemp("models"))
 
 
 def refused(path, match=None):
@@ -123,18 +134,6 @@ def test_not_a_file(tmp_path):
         load(tmp_path / "model.mercer")
 
 
-def put(*keys_and_value):
-    """Return a change that sets an entry of the description."""
-    *keys, last, value = keys_and_value
-
-    def change(document, tensors):
-        for key in keys:
-            document = document[key]
-        document[last] = value
-
-    return change
-
-
 def drop(*keys):
     *keys, last = keys
 
@@ -144,13 +143,6 @@ def drop(*keys):
         del document[last]
 
     return change
-
-
-def tensor(name, change):
-    def apply(document, tensors):
-        tensors[name] = np.ascontiguousarray(change(tensors[name]))
-
-    return apply
 
 
 def nest(depth):
@@ -282,9 +274,52 @@ def test_inconsistent_classifier(name, classifier):
     refused(rewrite(classifier, change), message)
 
 
-def test_any_entry_may_be_anything(classifier):
+PROJECTION = "basis.state.projection_."
+DRAWN = (*STATE, "projection_", "params")
+SKETCH_CHANGES = {
+    "points NaN": ("hadamard", tensor("basis.state.points_", lambda a: a * np.nan), "finite"),
+    "points of one column": (
+        "hadamard",
+        tensor("basis.state.points_", lambda a: a[:, :1]),
+        "2 columns",
+    ),
+    "fewer points": ("hadamard", tensor("basis.state.points_", lambda a: a[1:]), "indices"),
+    "indices": ("hadamard", tensor("basis.state.indices_", lambda a: a - 1), "those of rows"),
+    "signs of zero": ("hadamard", tensor(PROJECTION + "signs", lambda a: a * 0), r"\+1 or -1"),
+    "fewer signs": ("hadamard", tensor(PROJECTION + "signs", lambda a: a[1:]), r"\(60\)"),
+    "rows out of range": ("hadamard", tensor(PROJECTION + "rows", lambda a: a + 64), "transform"),
+    "negative rows": ("hadamard", tensor(PROJECTION + "rows", lambda a: a - 64), "transform"),
+    "no rows": ("hadamard", tensor(PROJECTION + "rows", lambda a: a[:0]), "at least 1"),
+    "fewer rows": ("hadamard", tensor(PROJECTION + "rows", lambda a: a[1:]), "coefficients"),
+    "drawn": ("hadamard", put(*DRAWN, "drawn", 7), "drawn must be at least 8"),
+    "drawn of text": ("hadamard", put(*DRAWN, "drawn", "8"), "whole number"),
+    "dropped from a sketch": ("hadamard", put(*STATE, "n_dropped_", None), "n_dropped"),
+    "projection is a kernel": (
+        "hadamard",
+        put(*STATE, "projection_", {"type": "Linear", "params": {}}),
+        "got Linear",
+    ),
+    "projection of text": ("hadamard", put(*STATE, "projection_", "x"), "got str"),
+    "matrix NaN": ("gaussian", tensor(PROJECTION + "matrix", lambda a: a * np.nan), "finite"),
+    "matrix of other rows": (
+        "gaussian",
+        tensor(PROJECTION + "matrix", lambda a: a[:, 1:]),
+        r"\(any, 60\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SKETCH_CHANGES)
+def test_inconsistent_sketch(name, tmp_path):
+    kind, change, message = SKETCH_CHANGES[name]
+    refused(rewrite(saved_sketch(kind, tmp_path), change), message)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "sketch"])
+def test_any_entry_may_be_anything(kind, request):
     """Replace every entry of the description, one by one, by values of every other kind."""
-    document, _ = read(classifier)
+    path = request.getfixturevalue(kind)
+    document, _ = read(path)
 
     def places(value, at=()):
         yield at
@@ -296,7 +331,7 @@ def test_any_entry_may_be_anything(classifier):
     for at in [place for place in places(document) if place]:
         for value in (None, -1, "x", ["x"], {"dict": {}}):
             with contextlib.suppress(ModelFileError):
-                model = load(rewrite(classifier, put(*at, value)))
+                model = load(rewrite(path, put(*at, value)))
                 assert model.predict(X).shape == (60,)
                 assert str(model.summary())
                 loaded += 1

@@ -21,6 +21,7 @@ from mercer import (
     Polynomial,
     RandomFeatures,
     Ridge,
+    Sketch,
     Sobolev,
     load,
     save,
@@ -54,6 +55,8 @@ BASES = {
     "landmarks": Landmarks(20),
     "given points": Landmarks(sampling=np.asfortranarray(X[:20])),
     "random features": RandomFeatures(32),
+    "sketch": Sketch(20),
+    "sketch by a matrix": Sketch(20, "rademacher"),
 }
 WITHOUT_FEATURES = ("polynomial", "sobolev", "sum in a product")
 
@@ -131,14 +134,14 @@ def test_one_column_of_two_dimensions(tmp_path):
     assert load(save(model, tmp_path / "model")).predict(NEW).shape == (len(NEW), 1)
 
 
-@pytest.mark.parametrize("basis", [FullKernel(), Landmarks(20)])
+@pytest.mark.parametrize("basis", [FullKernel(), Landmarks(20), Sketch(20)])
 def test_precomputed(basis, tmp_path):
     kernel = Gaussian(0.6)
     model = KernelRegressor("precomputed", basis, random_state=0).fit(kernel(X), Y)
     assert_same(model, load(save(model, tmp_path / "model")), kernel(NEW, X))
 
 
-@pytest.mark.parametrize("basis", [FullKernel(), Landmarks(20), RandomFeatures(32)])
+@pytest.mark.parametrize("basis", [FullKernel(), Landmarks(20), RandomFeatures(32), Sketch(20)])
 def test_sparse_rows(basis, tmp_path):
     rows = sparse.random_array((60, 8), density=0.3, rng=rng, format="csr")
     model = KernelRegressor(basis=basis, random_state=0).fit(rows, np.arange(60.0))

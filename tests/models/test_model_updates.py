@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer import KernelClassifier, KernelRegressor, Landmarks, RandomFeatures, load, save
+from mercer import KernelClassifier, KernelRegressor, Landmarks, RandomFeatures, Sketch, load, save
 
 rng = np.random.default_rng(1)
 X = rng.random((240, 3))
@@ -14,6 +14,7 @@ MODELS = {
     "landmarks": KernelRegressor(basis=Landmarks(20), random_state=0),
     "float32": KernelRegressor(basis=Landmarks(20), dtype="float32", random_state=0),
     "random features": KernelRegressor(basis=RandomFeatures(30), random_state=0),
+    "sketch": KernelRegressor(basis=Sketch(20), random_state=0),
     "folds": KernelRegressor(basis=Landmarks(20), selection="kfold", random_state=0),
     "given alpha": KernelRegressor(basis=Landmarks(20), alpha=1e-3, random_state=0),
     "automatic full kernel": KernelRegressor(random_state=0),
@@ -35,7 +36,9 @@ def test_partial_fit_goes_on(name, tmp_path):
     np.testing.assert_array_equal(loaded.moments_.gram, kept.moments_.gram)
 
 
-@pytest.mark.parametrize("name", ["landmarks", "random features", "automatic full kernel"])
+@pytest.mark.parametrize(
+    "name", ["landmarks", "random features", "sketch", "automatic full kernel"]
+)
 def test_forget_goes_on(name, tmp_path):
     kept = fitted(name)
     loaded = load(save(kept, tmp_path / "model", moments=True))

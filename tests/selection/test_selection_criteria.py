@@ -85,7 +85,7 @@ def test_leave_one_out_is_n_refits(case, intercept, weighted):
 def dealt(monkeypatch):
     """Deal rows to folds in a known way."""
 
-    def labels(n, n_splits, rng=None):
+    def labels(n, n_splits, rng=None, held_out=None):
         return np.arange(n) * 7 % n_splits
 
     monkeypatch.setattr(mercer.fit, "fold_labels", labels)
@@ -179,8 +179,8 @@ def test_many_blocks_have_the_folds_of_one(monkeypatch):
     drawn = []
     original = mercer.fit.fold_labels
 
-    def recorded(n, n_splits, rng):
-        drawn.append(original(n, n_splits, rng))
+    def recorded(n, n_splits, rng, held_out):
+        drawn.append(original(n, n_splits, rng, held_out))
         return drawn[-1]
 
     monkeypatch.setattr(mercer.fit, "fold_labels", recorded)

@@ -17,6 +17,7 @@ from mercer import (
     MemoryLimitError,
     PeriodicSpline,
     RandomFeatures,
+    Sketch,
 )
 from mercer.bases import FullKernel
 from mercer.selection import make_plan, parse_memory
@@ -204,7 +205,9 @@ def share_of_estimate(n_rows=2000, **settings):
 
 
 @pytest.mark.parametrize(
-    "basis", [Landmarks(300), RandomFeatures(300)], ids=["landmarks", "random"]
+    "basis",
+    [Landmarks(300), RandomFeatures(300), Sketch(300), Sketch(300, "dct"), Sketch(300, "gaussian")],
+    ids=["landmarks", "random", "hadamard", "dct", "gaussian sketch"],
 )
 @pytest.mark.parametrize(
     "kernel",
@@ -224,6 +227,24 @@ def test_the_estimate_bounds_what_is_allocated_by_every_criterion(selection, dty
 @pytest.mark.parametrize("settings", [{}, {"alpha": 1e-3}, {"selection": "kfold"}], ids=str)
 def test_the_estimate_bounds_what_is_allocated_by_the_full_kernel(settings):
     assert share_of_estimate(n_rows=800, basis="full", **settings) < 1.15
+
+
+def test_a_sketch_counts_the_rows_that_it_keeps():
+    few, many = (plan(n_rows, Sketch(100, "dct")).memory for n_rows in (10**5, 2 * 10**5))
+    assert many - few >= 8 * 3 * 10**5  # three columns in float64
+    matrix = plan(10**5, Sketch(100, "gaussian")).memory - few
+    assert matrix >= 8 * 100 * 10**5
+
+
+@pytest.mark.parametrize("kind", ["hadamard", "dct", "gaussian"])
+@pytest.mark.parametrize(
+    "settings",
+    [{"n_rows": 1025}, {"dtype": "float32", "selection": "loo"}, {"n_rows": 5000}],
+    ids=["all rows", "float32", "many rows"],
+)
+def test_the_estimate_bounds_what_is_allocated_by_sketches(kind, settings):
+    size = 1025 if settings == {"n_rows": 1025} else 50
+    assert share_of_estimate(basis=Sketch(size, kind), **settings) < 1.15
 
 
 def test_unknown_dtypes():

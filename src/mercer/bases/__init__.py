@@ -4,6 +4,7 @@ from mercer.bases.base import BasisTransformer, as_generator
 from mercer.bases.full import FullKernel
 from mercer.bases.landmarks import Landmarks
 from mercer.bases.random_features import RandomFeatures
+from mercer.bases.sketch import Sketch
 from mercer.bases.whitening import Whitener
 from mercer.validation import from_alias
 
@@ -12,6 +13,7 @@ BASES: dict[str, type[BasisTransformer]] = {
     "full": FullKernel,
     "landmarks": Landmarks,
     "random_features": RandomFeatures,
+    "sketch": Sketch,
 }
 
 
@@ -26,6 +28,7 @@ __all__ = [
     "FullKernel",
     "Landmarks",
     "RandomFeatures",
+    "Sketch",
     "Whitener",
     "as_basis",
     "as_generator",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,16 @@ from mercer.validation import check_finite
 
 #: Rows whose features are evaluated at a time by ``transform``.
 BLOCK = 2048
+#: Kernel values held at a time where a row has more of them than functions.
+TILE = 2**20
+
+
+def tile_rows(width: int) -> int:
+    """Return how many rows of ``width`` kernel values each are evaluated at a time.
+
+    At least 16: the points that rows are compared with are read anew for every tile.
+    """
+    return max(16, TILE // max(1, width))
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
@@ -51,11 +62,13 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         rng: np.random.Generator,
         precision: Precision,
         may_widen: bool = False,
+        lean: bool = False,
     ) -> Self:
         """Choose the functions from the rows of a source.
 
         ``precision`` is that of blocks; with ``may_widen``, float32 becomes float64 where the
-        functions are too much alike for it. ``precision_`` tells which it is.
+        functions are too much alike for it. ``precision_`` tells which it is. ``lean`` promises
+        that no whitener will be asked for: M x M matrices can be left out.
         """
         raise TypeError(f"{type(self).__name__} does not define fit_source()")
 
@@ -75,6 +88,21 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def size(self) -> int:
         """M, the number of functions."""
         raise TypeError(f"{type(self).__name__} does not define size")
+
+    def wanted_size(self, n_rows: int) -> int:
+        """M before any limit, for a fit to ``n_rows`` rows."""
+        raise TypeError(f"{type(self).__name__} does not define wanted_size()")
+
+    def width(self, n_rows: int) -> int:
+        """How many kernel values the evaluation of a row holds at a time.
+
+        Where that is more than M, only a few rows are evaluated at a time (:func:`tile_rows`).
+        """
+        return self.wanted_size(n_rows)
+
+    def resident_bytes(self, n_rows: int, n_features: int, size: int, kernel: Kernel) -> int:
+        """Bytes that the basis, fitted with M = ``size``, keeps of all rows."""
+        return 0
 
     def evaluate(self, X: Rows, out: Array | None = None) -> Array:
         """Return h(x) for every row of X: shape (rows, M)."""
@@ -97,6 +125,35 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def coefficients(self, graded: Array) -> Array:
         """Return coefficients of h for coefficients of the graded functions."""
         return graded
+
+    def vectors(self, t: Array) -> Array:
+        """Return sums of the graded functions for sums t of h: the transpose of coefficients."""
+        return t
+
+    def graded_gram(self, rows: slice) -> Array:
+        """Return rows of the Gram matrix of the graded functions, in float64.
+
+        Columns from ``rows.start`` on: the matrix is symmetric.
+        """
+        return np.eye(len(range(*rows.indices(self.size))), self.size - rows.start)
+
+    def penalty(self, c: Array, exact: bool = False) -> Array:
+        """Return ``Gamma c``; in the precision of blocks, unless ``exact``."""
+        return c
+
+    def prediction(self, coefficients: Array) -> tuple[Callable[[Rows, Array], Array], Array, int]:
+        """Return what predicts: ``evaluate(X, out)``, its coefficients (width, k), and the width.
+
+        Their product is ``h(x)'c``; other functions than h may give it in less time.
+        """
+        return self.evaluate, coefficients, self.size
+
+    def factorize(self, may_widen: bool) -> None:
+        """Make up for what a lean fit left out: drop functions that depend on others."""
+
+    def widen(self) -> None:
+        """Evaluate in float64 from now on."""
+        self.precision_ = "float64"
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose the functions from the rows of X."""

@@ -57,6 +57,7 @@ class FullKernel(Landmarks):
         rng: np.random.Generator,
         precision: Precision,
         may_widen: bool = False,
+        lean: bool = False,
     ) -> Self:
         """Take all rows, in their order."""
         self.indices_ = np.arange(source.n_rows)

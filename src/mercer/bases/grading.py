@@ -21,6 +21,8 @@ of slightly perturbed functions, the very ones that predict later.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
@@ -52,22 +54,9 @@ def ordered_cholesky(gram: Array, cut: float) -> tuple[Array, Array]:
     ([[1.0]], 1)
     """
     size = len(gram)
-    rng = np.random.default_rng(0)  # it decides an order, not what is in the span
-    left = np.array(np.diagonal(gram))
-    tolerance = cut * max(float(left.max(initial=0.0)), 0.0)
-    drawn: list[int] = []
-    columns = np.zeros((size, min(LEADING, size)))
-    while len(drawn) < columns.shape[1] and left.max(initial=0.0) > tolerance > 0:
-        pivot = int(rng.choice(size, p=left / left.sum()))
-        if not left[pivot] > tolerance:
-            break
-        column = gram[:, pivot] - columns @ columns[pivot]
-        columns[:, len(drawn)] = column / np.sqrt(column[pivot])
-        left = np.maximum(left - columns[:, len(drawn)] ** 2, 0.0)
-        drawn.append(pivot)
-        left[drawn] = 0.0
-    head = np.array(drawn, dtype=np.intp)
-    columns = columns[:, : len(head)]
+    diagonal = np.array(np.diagonal(gram))
+    tolerance = cut * max(float(diagonal.max(initial=0.0)), 0.0)
+    columns, head = leading_columns(diagonal, lambda pivot: gram[:, pivot], cut)
     rest = np.setdiff1d(np.arange(size), head)
     schur = gram[np.ix_(rest, rest)] - columns[rest] @ columns[rest].T
     rank, pivots = 0, np.zeros(0, dtype=np.intp)
@@ -85,6 +74,44 @@ def ordered_cholesky(gram: Array, cut: float) -> tuple[Array, Array]:
     return L, order
 
 
+def leading_columns(
+    diagonal: Array, column_of: Callable[[int], Array], cut: float
+) -> tuple[Array, Array]:
+    """Return the first columns of L (M, q), rows in the functions' own order, and their pivots.
+
+    Only q = 64 columns of Gamma are looked at.
+    """
+    rng = np.random.default_rng(0)  # it decides an order, not what is in the span
+    left = np.array(diagonal)
+    tolerance = cut * max(float(left.max(initial=0.0)), 0.0)
+    drawn: list[int] = []
+    columns = np.zeros((len(left), min(LEADING, len(left))))
+    while len(drawn) < columns.shape[1] and left.max(initial=0.0) > tolerance > 0:
+        pivot = int(rng.choice(len(left), p=left / left.sum()))
+        if not left[pivot] > tolerance:
+            break
+        column = column_of(pivot) - columns @ columns[pivot]
+        columns[:, len(drawn)] = column / np.sqrt(column[pivot])
+        left = np.maximum(left - columns[:, len(drawn)] ** 2, 0.0)
+        drawn.append(pivot)
+        left[drawn] = 0.0
+    return columns[:, : len(drawn)], np.array(drawn, dtype=np.intp)
+
+
+def leading_order(
+    diagonal: Array, column_of: Callable[[int], Array], cut: float
+) -> tuple[Array, Array]:
+    """Return the first columns of L alone, (M, q), and an order that starts with their pivots.
+
+    Enough to grade functions (see :class:`Grading`), without a Cholesky factorization of all.
+    """
+    columns, head = leading_columns(diagonal, column_of, cut)
+    order = np.concatenate([head, np.setdiff1d(np.arange(len(diagonal)), head)])
+    L = columns[order]
+    L[: len(head)] = np.tril(L[: len(head)])
+    return L, order
+
+
 def trusted_precision(factor: Array, wanted: Precision) -> Precision:
     """Return float64 where pivots are too small for float32 values, else what is wanted."""
     pivots = np.diagonal(factor) ** 2
@@ -98,8 +125,8 @@ class Grading:
 
     Parameters
     ----------
-    factor : array of shape (r, r)
-        L, lower triangular.
+    factor : array of shape (r, r) or (r, q)
+        L, lower triangular, or its first columns alone: then there is no whitener.
     precision : "float32" or "float64"
         Of the blocks.
     """
@@ -107,7 +134,9 @@ class Grading:
     def __init__(self, factor: Array, precision: Precision) -> None:
         pivots = np.diagonal(factor) ** 2
         leading = 0
-        if len(pivots):
+        if factor.shape[1] < factor.shape[0]:
+            leading = factor.shape[1]
+        elif len(pivots):
             pivots = pivots / pivots.max()
             small = pivots <= GROWTH[precision] * pivots.min() ** 2
             small[:LEADING] = False  # drawn at random, in no order
@@ -136,6 +165,27 @@ class Grading:
         graded[: self.leading, : self.leading] = np.eye(self.leading)
         graded[self.leading :, : self.leading] = 0.0
         return Whitener(graded, len(graded))
+
+    def vectors(self, t: Array) -> Array:
+        """Return sums of graded functions (r, k) for sums t (r, k) of h: ``apply`` of one row."""
+        q = self.leading
+        g = np.array(t)
+        g[:q] = solve_triangular(self.factor[:q, :q], g[:q], lower=True)
+        g[q:] -= self.factor[q:, :q] @ g[:q]
+        return g
+
+    def gram_block(self, gram: Array, rows: slice) -> Array:
+        """Return rows of the graded Gram matrix for those of Gamma, in place.
+
+        Both hold the columns from ``rows.start`` on: the matrix is symmetric.
+        """
+        q, first = self.leading, rows.start
+        gram -= self.factor[rows, :q] @ self.factor[first:, :q].T
+        inside = max(0, min(q - first, len(gram)))
+        gram[:inside] = 0.0
+        gram[:, : max(0, q - first)] = 0.0
+        gram[np.arange(inside), np.arange(inside)] = 1.0
+        return gram
 
     def coefficients(self, graded: Array) -> Array:
         """Return the coefficients of h for coefficients (r, k) of the graded functions."""

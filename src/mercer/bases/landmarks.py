@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from mercer.bases.base import BasisTransformer
-from mercer.bases.grading import CUT, Grading, ordered_cholesky, trusted_precision
-from mercer.bases.whitening import Whitener
+from mercer.bases.graded import GradedBasis
 from mercer.contracts import Array, Precision, Rows, RowSource
+from mercer.engines import Lanes
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.base import dense
 from mercer.sampling import kmeans_centers, uniform_indices
-from mercer.validation import MercerWarning, check_choice, check_count, check_finite, check_overflow
+from mercer.validation import check_choice, check_count, check_finite
 
+#: Entries of Gamma that a product holds at a time, a thread.
+PENALTY_ENTRIES = 2**22
 #: M when nothing says otherwise: in an estimator the plan may lower it to fit the memory limit.
 DEFAULT_SIZE = 2000
 
 
-class Landmarks(BasisTransformer):
+class Landmarks(GradedBasis):
     """The Nystroem basis ``h_j(x) = K(z_j, x)``, with Gram matrix ``K(z_i, z_j)``.
 
     As a transformer its coordinates z(x) satisfy ``z(x)'z(x') = k_Z(x)' K_ZZ^+ k_Z(x')``, the best
@@ -48,6 +48,9 @@ class Landmarks(BasisTransformer):
     >>> bool(np.abs(features @ features.T - Gaussian()(X)).max() < 1e-4)
     True
     """
+
+    _points = "landmarks_"
+    landmarks_: Array
 
     def __init__(
         self,
@@ -77,17 +80,12 @@ class Landmarks(BasisTransformer):
         rng: np.random.Generator,
         precision: Precision,
         may_widen: bool = False,
+        lean: bool = False,
     ) -> Self:
         """Choose landmarks from a source, resolve the kernel on them, and order them by pivots."""
         size = self.wanted_size(source.n_rows)
-        asked = self.n_components if isinstance(self.sampling, str) else None
-        if asked is not None and asked > source.n_rows:
-            warnings.warn(
-                f"n_components={asked} is more than the {source.n_rows} rows: reduced to "
-                f"{source.n_rows}. Lower n_components, or leave it None",
-                MercerWarning,
-                stacklevel=2,
-            )
+        if isinstance(self.sampling, str):
+            self._warn_if_reduced(self.n_components, source.n_rows)
         self.indices_: Array | None = None
         if not isinstance(self.sampling, str):
             points = self._given(source.n_features)
@@ -109,7 +107,7 @@ class Landmarks(BasisTransformer):
         if size < min(SAMPLE, source.n_rows) or self.indices_ is None:
             # Few landmarks, or points that are no rows, say little of the distances between rows.
             pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
-        return self._order(points, kernel.fitted(pilot), precision, may_widen)
+        return self._order(points, kernel.fitted(pilot), precision, may_widen, lean)
 
     def _given(self, n_features: int) -> Array:
         points = np.array(self.sampling, dtype=np.float64)
@@ -121,16 +119,22 @@ class Landmarks(BasisTransformer):
         check_finite(points, what="landmarks")
         return points
 
-    def _order(self, points: Rows, kernel: Kernel, precision: Precision, may_widen: bool) -> Self:
+    def _order(
+        self,
+        points: Rows,
+        kernel: Kernel,
+        precision: Precision,
+        may_widen: bool,
+        lean: bool = False,
+    ) -> Self:
         """Put landmarks in the order of their pivots; leave out those that others span."""
         points = dense(points)
-        cut = CUT["float64" if may_widen else precision]
-        gram = kernel(points)
-        check_overflow(gram, "float64")
-        self.factor_, pivots = ordered_cholesky(gram, cut)
-        self.n_dropped_ = len(points) - len(pivots)
-        if may_widen:
-            precision = trusted_precision(self.factor_, precision)
+        if lean:
+            pivots = self._factorize_leading(
+                kernel.diag(points), lambda pivot: kernel(points, points[pivot : pivot + 1])[:, 0]
+            )
+        else:
+            pivots, precision = self._factorize(kernel(points), precision, may_widen)
         points = points[pivots]
         if self.indices_ is not None:
             self.indices_ = self.indices_[pivots]
@@ -138,12 +142,16 @@ class Landmarks(BasisTransformer):
             points = points[:, pivots]
         return self._place(points, kernel, precision)
 
+    def factorize(self, may_widen: bool) -> None:
+        """Make up for what a lean fit left out: drop functions that depend on others."""
+        if self.factor_.shape[1] < self.factor_.shape[0]:
+            self._order(self.landmarks_, self.kernel_, self.precision_, may_widen)
+
     def _place(self, points: Rows, kernel: Kernel, precision: Precision) -> Self:
         self.kernel_ = kernel
-        self.landmarks_ = dense(points)
+        self.landmarks_ = points
         self.precision_ = precision
-        self._block = self.kernel_.against(self.landmarks_, precision)
-        self.__dict__.pop("_cached_grading", None)
+        self._bind()
         return self
 
     @property
@@ -161,36 +169,33 @@ class Landmarks(BasisTransformer):
         """Return ``K(z_i, z_j)`` in float64."""
         return self.kernel_(self.landmarks_)
 
-    @property
-    def _grading(self) -> Grading:
-        found: Grading | None = self.__dict__.get("_cached_grading")
-        if found is None:
-            found = self._cached_grading = Grading(self.factor_, self.precision_)
-        return found
+    def graded_gram(self, rows: slice) -> Array:
+        """Return rows of the Gram matrix of the graded functions, from ``rows.start`` on."""
+        return self._grading.gram_block(self._gram_rows(rows, rows.start), rows)
 
-    def graded(self, X: Rows, out: Array | None = None, spare: Array | None = None) -> Array:
-        """Return the values of graded functions (see :mod:`mercer.bases.grading`)."""
-        return self._grading.apply(self.evaluate(X, out), spare)
+    def _gram_rows(self, rows: slice, first: int = 0) -> Array:
+        if isinstance(self.kernel_, Precomputed):
+            return np.array(self.landmarks_[rows, first:], dtype=np.float64)
+        return self.kernel_(self.landmarks_[rows], self.landmarks_[first:])
 
-    def whitener(self) -> Whitener:
-        """Return the whitener of the graded functions."""
-        return self._grading.whitener()
+    def penalty(self, c: Array, exact: bool = False) -> Array:
+        """Return ``Gamma c`` without holding Gamma; in the precision of blocks unless exact."""
+        out = np.empty(c.shape)
+        narrow = np.asarray(c, dtype=np.float64 if exact else self.precision_)
+        step = max(1, PENALTY_ENTRIES // max(1, self.size))
 
-    def coefficients(self, graded: Array) -> Array:
-        """Return coefficients of h for coefficients of the graded functions."""
-        return self._grading.coefficients(graded)
+        def add(_: list[None], start: int) -> None:
+            rows = slice(start, start + step)
+            block = self._gram_rows(rows) if exact else self._block_of(rows)
+            out[rows] = block @ narrow
 
-    def __getstate__(self) -> dict[str, Any]:
-        # These are cheap to rebuild, and the block kernel holds closures.
-        state = dict(super().__getstate__())
-        state.pop("_block", None)
-        state.pop("_cached_grading", None)
-        return state
+        Lanes(list).run(range(0, self.size, step), add)
+        return out
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "landmarks_" in state:
-            self._block = self.kernel_.against(self.landmarks_, self.precision_)
+    def _block_of(self, rows: slice) -> Array:
+        if isinstance(self.kernel_, Precomputed):
+            return self.landmarks_[rows].astype(self.precision_)
+        return self._block(self.landmarks_[rows])
 
     def resized(self, size: int) -> Landmarks:
         """Return a copy that asks for ``size`` landmarks."""

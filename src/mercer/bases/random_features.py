@@ -68,6 +68,7 @@ class RandomFeatures(BasisTransformer):
         rng: np.random.Generator,
         precision: Precision,
         may_widen: bool = False,
+        lean: bool = False,
     ) -> Self:
         """Resolve the kernel on a sample of rows and draw the functions."""
         check_flag(self.orthogonal, "orthogonal")

@@ -7,6 +7,7 @@ from typing import Any
 from mercer.bases import BASES, BasisTransformer, Landmarks
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
 from mercer.kernels import KERNELS, Kernel, as_kernel
+from mercer.solvers import SOLVERS
 from mercer.validation import check_choice
 
 
@@ -47,6 +48,11 @@ def build_basis(name: str, components: int | None) -> str | BasisTransformer:
         raise ValueError(f"--components must be left out for --basis {name}: it has one a row")
     basis: BasisTransformer = BASES[name]().set_params(n_components=components)
     return basis
+
+
+def check_solver(name: str) -> str:
+    """Return the name of a solver, or say which is closest."""
+    return check_choice(name, "--solver", list(SOLVERS))
 
 
 def build_estimator(task: str, **params: Any) -> KernelEstimator:

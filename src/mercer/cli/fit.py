@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-from mercer.cli.building import build_basis, build_estimator, build_kernel, number_or
+from mercer.cli.building import (
+    build_basis,
+    build_estimator,
+    build_kernel,
+    check_solver,
+    number_or,
+)
 from mercer.cli.files import check_output
 from mercer.cli.holdout import hold_out
 from mercer.cli.memory import peak_bytes, peak_text
@@ -39,10 +45,15 @@ def fit(
     bandwidth: Annotated[
         str | None, typer.Option(help="A number, or median: the median distance of rows.")
     ] = None,
-    basis: Annotated[str, typer.Option(help="auto, full, landmarks or random_features.")] = "auto",
+    basis: Annotated[
+        str, typer.Option(help="auto, full, landmarks, random_features or sketch.")
+    ] = "auto",
     components: Annotated[
-        int | None, typer.Option(help="How many landmarks or random features.")
+        int | None, typer.Option(help="How many landmarks, random features or sketches.")
     ] = None,
+    solver: Annotated[
+        str, typer.Option(help="The solver, by name: auto, ridge, kcgm, gradient_descent, ...")
+    ] = "auto",
     alpha: Annotated[str, typer.Option(help="The penalty, or auto to choose it.")] = "auto",
     selection: Annotated[str, typer.Option(help="How alpha is chosen: gcv, kfold or loo.")] = "gcv",
     intercept: Annotated[
@@ -72,6 +83,7 @@ def fit(
         kind,
         kernel=build_kernel(kernel, bandwidth),
         basis=build_basis(basis, components),
+        solver=check_solver(solver),
         alpha=number_or("auto", "--alpha", alpha),
         selection=selection,
         fit_intercept=intercept,

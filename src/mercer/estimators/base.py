@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,13 +19,29 @@ from mercer.bases import BasisTransformer, Landmarks, as_basis, as_generator
 from mercer.contracts import Array, RowSource
 from mercer.engines import Lanes
 from mercer.estimators.progress import progress_bar
+from mercer.estimators.resuming import fingerprint_of
 from mercer.estimators.summary import Summary, summarize
 from mercer.estimators.targets import RegressionTargets
-from mercer.fit import Fit, Targets, accumulate, effective_dimension, fit, refit
+from mercer.fit import (
+    accumulate,
+    effective_dimension,
+    fit,
+    refit,
+    resume,
+    unwhitened,
+)
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.moments import Moments
-from mercer.selection import Criterion, as_criterion, make_plan, parse_memory
-from mercer.solvers import Ridge, as_solver
+from mercer.result import Fit, Targets
+from mercer.selection import Criterion, as_criterion, make_plan, parse_memory, plan_fit
+from mercer.solvers import (
+    BaseSolver,
+    CutOff,
+    IterativeSolver,
+    PreconditionedCG,
+    SolverPath,
+    as_solver,
+)
 from mercer.sources import ArraySource, as_source, open_rows
 from mercer.sources.frames import from_frame
 from mercer.validation import (
@@ -47,6 +64,9 @@ _NAMED: dict[str, Callable[[Any], Any]] = {
     "selection": as_criterion,
 }
 
+#: Columns of solutions that staged predictions evaluate the basis for at a time.
+TOGETHER = 64
+
 
 class KernelEstimator(BaseEstimator):
     """Least squares in a reproducing-kernel Hilbert space; see the regressor and the classifier."""
@@ -62,11 +82,12 @@ class KernelEstimator(BaseEstimator):
         *,
         alphas: Any = None,
         selection: str | Criterion = "gcv",
-        solver: str | Ridge = "auto",
+        solver: str | BaseSolver = "auto",
         fit_intercept: bool = True,
         dtype: str = "auto",
         memory_limit: int | float | str = "auto",
         random_state: Any = None,
+        warm_start: bool = False,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -79,6 +100,7 @@ class KernelEstimator(BaseEstimator):
         self.dtype = dtype
         self.memory_limit = memory_limit
         self.random_state = random_state
+        self.warm_start = warm_start
         self.verbose = verbose
 
     # -- what subclasses say -------------------------------------------------------------------
@@ -112,11 +134,23 @@ class KernelEstimator(BaseEstimator):
         settings = self._settings()
         with self._all_or_nothing():
             source = self._source(X, y, sample_weight, reset=True)
+            fingerprint = fingerprint_of(self, source) if self.warm_start else None
+            if fingerprint is not None and fingerprint == getattr(self, "_fitted_to", None):
+                if isinstance(settings["solver"], PreconditionedCG):
+                    return self._fit_source(source, settings, fixed_basis=False, previous=self.fit_)
+                return self._go_on(settings)
             self._targets = self._make_targets(source)
-            return self._fit_source(source, settings, fixed_basis=False)
+            self._fit_source(source, settings, fixed_basis=False)
+            self._fitted_to = fingerprint
+            return self
 
     def _can_add(self) -> bool:
         """Whether the functions can stay while rows come and go."""
+        if isinstance(as_solver(self.solver), PreconditionedCG):
+            raise AttributeError(
+                "partial_fit and forget need sums over rows, which solver='pcg' never forms: use "
+                "solver='ridge'"
+            )
         basis = as_basis(self.basis) if self.basis != "auto" else None
         if (basis is not None and basis.dual) or isinstance(as_kernel(self.kernel), Precomputed):
             raise AttributeError(
@@ -178,6 +212,7 @@ class KernelEstimator(BaseEstimator):
         kernel = as_kernel(self.kernel)
         check_choice(self.dtype, "dtype", ["auto", "float32", "float64"])
         check_flag(self.fit_intercept, "fit_intercept")
+        check_flag(self.warm_start, "warm_start")
         check_number(
             int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose"
         )
@@ -189,10 +224,16 @@ class KernelEstimator(BaseEstimator):
                 f"the basis has a kernel of its own, {self.basis.kernel!r}: inside an estimator "
                 f"give it as {type(self).__name__}(kernel=...) and leave the basis's at None"
             )
+        solver, criterion = as_solver(self.solver), as_criterion(self.selection)
+        if isinstance(solver, CutOff) and alpha is None and criterion.second_pass:
+            raise ValueError(
+                f"{criterion.label} has no shortcut for solver='cutoff', whose components depend "
+                f"on every row: use selection='gcv' or 'kfold'"
+            )
         return {
             "kernel": kernel,
-            "solver": as_solver(self.solver),
-            "criterion": as_criterion(self.selection),
+            "solver": solver,
+            "criterion": criterion,
             "alpha": alpha,
             "alphas": None if self.alphas is None else check_alphas(self.alphas),
         }
@@ -278,17 +319,26 @@ class KernelEstimator(BaseEstimator):
                 f"{list(names)}" + (f" (unknown: {wrong})" if wrong else "")
             )
 
-    def _fit_source(self, source: RowSource, settings: dict[str, Any], fixed_basis: bool) -> Self:
-        criterion: Criterion = settings["criterion"]
-        plan = make_plan(
+    def _fit_source(
+        self,
+        source: RowSource,
+        settings: dict[str, Any],
+        fixed_basis: bool,
+        previous: Fit | None = None,
+    ) -> Self:
+        folds, held_out = self._pieces(settings)
+        plan, settings["solver"] = plan_fit(
             source,
             settings["kernel"],
             self.basis,
+            None if self.solver == "auto" else settings["solver"],
+            open_alpha=settings["alpha"] is None,
             dtype=self.dtype,
             memory_limit=self.memory_limit,
             outputs=self._targets.outputs,
-            folds=criterion.folds if settings["alpha"] is None else 1,
-            second_pass=criterion.second_pass and settings["alpha"] is None,
+            folds=folds,
+            held_out=held_out,
+            second_pass=settings["criterion"].second_pass and settings["alpha"] is None,
             fixed_basis=fixed_basis,
         )
         seed = getattr(plan.basis, "random_state", None)
@@ -301,6 +351,7 @@ class KernelEstimator(BaseEstimator):
                 intercept=bool(self.fit_intercept),
                 rng=rng,
                 progress=progress,
+                previous=previous,
                 **settings,
             )
         present: Array | None = self.__dict__.pop("_present", None)
@@ -308,22 +359,47 @@ class KernelEstimator(BaseEstimator):
             found.basis.indices_ = present[found.basis.indices_]
         return self._finish(found)
 
+    @staticmethod
+    def _pieces(settings: dict[str, Any]) -> tuple[int, float | None]:
+        """Return in how many pieces rows are kept, and the share of the last of two, if uneven."""
+        if isinstance(settings["solver"], IterativeSolver):
+            rule = settings["solver"].rule()
+            return rule.folds, rule.held_out
+        return (settings["criterion"].folds if settings["alpha"] is None else 1), None
+
+    def _go_on(self, settings: dict[str, Any]) -> Self:
+        """Take more steps, or fewer, from where the last fit of the same rows stopped."""
+        self.__dict__.pop("_present", None)  # the indices of the basis know it already
+        with progress_bar(self.verbose) as progress:
+            found = resume(
+                self.fit_,
+                settings["solver"],
+                units=self._targets.scale**2,
+                alpha=settings["alpha"],
+                intercept=bool(self.fit_intercept),
+                rng=as_generator(self.random_state),
+                progress=progress,
+            )
+        return self._finish(found)
+
     def _combine(self, source: RowSource, settings: dict[str, Any], sign: int) -> Self:
         """Add or subtract the moments of a source and solve again."""
         self._check_sums()
         previous = self.fit_ if self.fit_.folds is not None else self._as_moments(settings)
         assert previous.folds is not None
-        pieces = settings["criterion"].folds if settings["alpha"] is None else 1
-        if pieces > 1 and pieces != len(previous.folds):
+        pieces, held_out = self._pieces(settings)
+        chooser, instead = self._chooser(settings)
+        if pieces > 1 and (pieces, held_out) != (len(previous.folds), previous.plan.held_out):
+            kept = len(previous.folds)
+            others = f"{kept}" if kept != pieces else f"{kept} of another size"
             raise ValueError(
-                f"{settings['criterion'].label} needs sums kept in {pieces} pieces from the first "
-                f"rows on, and this model keeps {len(previous.folds)}: fit it again, or use "
-                f"selection='gcv' or a number for alpha"
+                f"{chooser} needs sums kept in {pieces} pieces from the first rows on, and this "
+                f"model keeps {others}: fit it again, or use {instead}"
             )
         if sign < 0 and len(previous.folds) > 1:
             raise ValueError(
-                "forget cannot tell which fold a row was dealt to: use selection='gcv' or a "
-                "number for alpha"
+                f"forget cannot tell which fold a row was dealt to: use {instead} from the first "
+                f"rows on"
             )
         rng = as_generator(self.random_state)
         with progress_bar(self.verbose) as progress:
@@ -345,15 +421,25 @@ class KernelEstimator(BaseEstimator):
                 f"{sum(fold.rows for fold in previous.folds)}, {source.n_rows} were given"
             )
         settings = {k: v for k, v in settings.items() if k != "kernel"}
-        found = refit(
-            previous,
-            folds,
-            units=self._targets.scale**2,
-            intercept=bool(self.fit_intercept),
-            rng=rng,
-            **settings,
-        )
+        with progress_bar(self.verbose) as progress:
+            found = refit(
+                previous,
+                folds,
+                units=self._targets.scale**2,
+                intercept=bool(self.fit_intercept),
+                rng=rng,
+                progress=progress,
+                **settings,
+            )
+        self._fitted_to = None
         return self._finish(found)
+
+    @staticmethod
+    def _chooser(settings: dict[str, Any]) -> tuple[str, str]:
+        """Return what looks at other rows to choose, and what to use that does not."""
+        if isinstance(settings["solver"], IterativeSolver):
+            return f"the rule '{settings['solver'].rule().label}'", "stop=StopAfter(steps)"
+        return str(settings["criterion"].label), "selection='gcv' or a number for alpha"
 
     def _as_moments(self, settings: dict[str, Any]) -> Fit:
         """Return the fit of an automatic full kernel as one by moments: a function at every row."""
@@ -368,7 +454,8 @@ class KernelEstimator(BaseEstimator):
             dtype=self.dtype,
             memory_limit=self.memory_limit,
             outputs=Y.shape[1],
-            folds=settings["criterion"].folds if settings["alpha"] is None else 1,
+            folds=self._pieces(settings)[0],
+            held_out=self._pieces(settings)[1],
         )
         rng = as_generator(self.random_state)
         basis = plan.basis.fit_source(
@@ -381,6 +468,11 @@ class KernelEstimator(BaseEstimator):
     def _check_sums(self) -> None:
         """Refuse what needs sums over rows, where a model was saved without them."""
         if self.fit_.folds is None and self.fit_.dual_rows is None:
+            if self.fit_.plan.sample:
+                raise AttributeError(
+                    "this model was solved by products and has no sums over rows, which this "
+                    "needs: fit it with solver='ridge'"
+                )
             raise AttributeError(
                 "this model was loaded from a file without its sums over rows, which this needs: "
                 "save it with mercer.save(model, path, moments=True), or fit it again"
@@ -388,14 +480,11 @@ class KernelEstimator(BaseEstimator):
 
     def _adopt(self, found: Fit) -> None:
         """Take over what a fit found, as attributes."""
-        scale = self._targets.scale
-        origin = getattr(self._targets, "origin", np.zeros(len(scale)))
         self.fit_ = found
         self.basis_ = found.basis
         self.kernel_ = found.basis.kernel_
         self.alpha_ = found.alpha
-        self.coef_ = found.coefficients * scale
-        self.intercept_ = found.intercept * scale + origin
+        self.coef_, self.intercept_ = self._in_units(found.coefficients, found.intercept)
         self.n_iter_ = max(1, found.solution.steps)
         self.cv_results_ = None
         if found.scores is not None and found.alphas is not None:
@@ -409,7 +498,14 @@ class KernelEstimator(BaseEstimator):
             ):
                 self.cv_results_[f"split{number}_squared_error"] = errors
 
+    def _in_units(self, coefficients: Array, intercept: Array) -> tuple[Array, Array]:
+        """Turn a solution for encoded targets into one in the units of y."""
+        scale, origin = self._targets.scale, getattr(self._targets, "origin", 0.0)
+        return coefficients * scale, intercept * scale + origin
+
     def _finish(self, found: Fit) -> Self:
+        if not self.warm_start:
+            found.run = None  # it holds all steps and the matrix that they are made with
         self._adopt(found)
         if not found.solution.status.succeeded:
             warnings.warn(
@@ -443,10 +539,63 @@ class KernelEstimator(BaseEstimator):
         """``trace(A (A + alpha)^-1)``: how many parameters the fit really uses."""
         check_is_fitted(self, "fit_")
         found = self.fit_
+        if found.path is not None:
+            why = (
+                "a fit by products forms no matrix to take it from"
+                if found.plan.sample
+                else "a fit that is regularized by its number of steps has none"
+            )
+            raise AttributeError(f"no effective dimension: {why}; solver='ridge' has one")
         if found.effective_dimension is None:
             self._check_sums()
             found.effective_dimension = effective_dimension(found, bool(self.fit_intercept))
         return found.effective_dimension
+
+    def _has_path(self) -> bool:
+        check_is_fitted(self, "fit_")
+        if self.fit_.path is None:
+            raise AttributeError(
+                f"only iterative solvers have steps, and this model was solved directly "
+                f"({self.fit_.solution.reason}): use solver='kcgm', 'gradient_descent' or 'pcg'"
+            )
+        return True
+
+    @property
+    def path_(self) -> SolverPath:
+        """What an iterative solver did, step by step."""
+        self._has_path()
+        assert self.fit_.path is not None
+        return self.fit_.path
+
+    @property
+    def best_step_(self) -> int:
+        """The number of steps that the model has taken, as its rule chose them."""
+        self._has_path()
+        return self.fit_.solution.steps
+
+    @property
+    def validation_curve_(self) -> Array:
+        """Mean squared error on other rows after each step, in the units of y squared."""
+        curve = self.path_.validation_error
+        if curve is None:
+            raise AttributeError(
+                "this rule looks at no other rows: use stop='kfold' or stop='held_out'"
+            )
+        return curve
+
+    def _staged(self, X: Any) -> Iterator[Array]:
+        """Yield f(x) for every row after each step."""
+        values = self.path_.values
+        if len(values) < self.best_step_:
+            raise AttributeError(
+                "the steps of this model were not kept: they take too much memory, it was solved "
+                "by products, or it was loaded from a file"
+            )
+        found = unwhitened(self.fit_, values[: self.best_step_], bool(self.fit_intercept))
+        while steps := list(islice(found, max(1, TOGETHER // self._targets.outputs))):
+            solutions = [self._in_units(*step) for step in steps]
+            coefficients, intercept = (np.hstack(part) for part in zip(*solutions, strict=True))
+            yield from np.hsplit(self._decide(X, (coefficients, intercept)), len(steps))
 
     def summary(self) -> Summary:
         """Say what was chosen and why: prints as text, shows as a table in notebooks."""
@@ -461,8 +610,8 @@ class KernelEstimator(BaseEstimator):
 
     # -- predicting ----------------------------------------------------------------------------
 
-    def _decide(self, X: Any) -> Array:
-        """Return f(x) for every row: shape (n, k), in blocks."""
+    def _decide(self, X: Any, solution: tuple[Array, Array] | None = None) -> Array:
+        """Return f(x) for every row: shape (n, k), in blocks; ``solution`` replaces the model's."""
         check_is_fitted(self, "fit_")
         if isinstance(X, (str, Path, RowSource)):
             source = self._prediction_source(X)
@@ -470,16 +619,18 @@ class KernelEstimator(BaseEstimator):
             names = getattr(self, "feature_names_in_", None)
             rows = self._validated_rows(X, reset=False)
             source = ArraySource(rows, feature_names=None if names is None else list(names))
-        basis, coefficients = self.basis_, self.coef_
+        basis = self.basis_
+        coefficients, intercept = (self.coef_, self.intercept_) if solution is None else solution
+        evaluate, coefficients, width = basis.prediction(coefficients)
         out = np.empty((source.n_rows, coefficients.shape[1]))
-        block_rows = max(1, min(4096, 2**22 // max(1, basis.size)))
+        block_rows = max(1, min(4096, 2**22 // max(1, width)))
 
         def predict_block(buffers: list[Array], block: Any) -> None:
             check_finite(block.X, start=block.start, names=source.feature_names)
             if not buffers:
-                shape = (min(block_rows, source.n_rows), basis.size)
+                shape = (min(block_rows, source.n_rows), width)
                 buffers += [np.empty(shape, dtype=basis.precision_), np.empty(shape)]
-            H = basis.evaluate(block.X, buffers[0][: block.n_rows])
+            H = evaluate(block.X, buffers[0][: block.n_rows])
             if H.dtype != np.float64:
                 # Coefficients may be large and cancel: the last product is worth float64.
                 wide = buffers[1][: block.n_rows]
@@ -489,7 +640,7 @@ class KernelEstimator(BaseEstimator):
 
         lanes = 1 if source.n_rows <= block_rows else None
         Lanes(list, lanes).run(source.blocks(block_rows), predict_block)
-        out += self.intercept_
+        out += intercept
         return out
 
     def _prediction_source(self, X: Any) -> RowSource:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         Class labels, sorted.
     alpha_, cv_results_, effective_dimension_, basis_, kernel_, coef_, intercept_, moments_, fit_
         As in :class:`KernelRegressor`.
+    path_, best_step_, validation_curve_
+        Of iterative solvers, as in :class:`KernelRegressor`.
 
     Examples
     --------
@@ -83,12 +86,26 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x): shape (n,) for two classes, (n, k) for more."""
-        values = self._decide(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
+        return self._one_column(self._decide(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+        """Yield f(x) after each step of an iterative solver, the model's own last."""
+        for values in self._staged(X):
+            yield self._one_column(values)
 
     def predict(self, X: Any) -> Array:
         """Return the class with the largest f_c(x)."""
-        values = self._decide(X)
+        return self._largest(self._decide(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield the classes after each step of an iterative solver, the model's own last."""
+        for values in self._staged(X):
+            yield self._largest(values)
+
+    def _one_column(self, values: Array) -> Array:
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def _largest(self, values: Array) -> Array:
         codes = (values[:, 0] > 0).astype(int) if len(self.classes_) == 2 else values.argmax(axis=1)
         return np.asarray(self.classes_[codes])
 

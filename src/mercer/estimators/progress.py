@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mercer.fit import Progress
+from mercer.result import Progress
 
 
 @contextmanager
@@ -33,28 +33,37 @@ def progress_bar(verbose: int) -> Iterator[Progress | None]:
     columns = (
         TextColumn("{task.description:<10}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows"),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} {task.fields[unit]}"),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
         tasks: dict[str, object] = {}
 
-        def report(stage: str, done: int, total: int) -> None:
+        def report(stage: str, done: int, total: int, unit: str = "rows", note: str = "") -> None:
             if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=total)
-            bar.update(tasks[stage], completed=done)  # type: ignore[arg-type]
+                tasks[stage] = bar.add_task(stage, total=total, unit=unit, note=note)
+            bar.update(tasks[stage], completed=done, total=total, note=note)  # type: ignore[arg-type]
 
         yield report
 
 
 def _lines(every: float = 5.0) -> Progress:
     last = time.monotonic()
+    started: dict[str, float] = {}
 
-    def report(stage: str, done: int, total: int) -> None:
-        nonlocal last
+    def report(stage: str, done: int, total: int, unit: str = "rows", note: str = "") -> None:
+        nonlocal last, started
         now = time.monotonic()
+        if done <= 1 or stage not in started:
+            started = {stage: now}
         if now - last >= every:
             last = now
-            print(f"mercer: {stage} {done:,} of {total:,} rows", file=sys.stderr)
+            left = (now - started[stage]) * (total - done) / max(1, done)
+            more = f", {note}" if note else ""
+            print(
+                f"mercer: {stage} {done:,} of {total:,} {unit}, {left:.0f} s left{more}",
+                file=sys.stderr,
+            )
 
     return report

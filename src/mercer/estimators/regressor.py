@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,19 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         "auto", "full", "landmarks", "random_features", or an object of :mod:`mercer.bases`.
     alpha : float or "auto"
         Penalty against the *mean* loss; scikit-learn's ``KernelRidge(alpha=a)`` is ``alpha=a/n``
-        here. "auto" chooses it from ``alphas`` by ``selection``.
+        here. "auto" chooses it from ``alphas`` by ``selection``; where the number of steps
+        regularizes, it is 0.
     alphas : array or None
         The path for ``alpha="auto"``; None takes 20 values from the spectrum of the data.
     selection : "gcv", "kfold", "loo" or criterion object
         How alpha is chosen: generalized cross-validation or K-fold from the one pass of the fit,
         or leave-one-out from a second.
-    solver : "auto", "ridge" or solver object
-        Direct solve.
+    solver : str or solver object
+        "auto" takes "ridge", a direct solve, or "pcg", the same problem by products with kernel
+        blocks, where that is clearly faster. "cutoff" drops eigenvalues below alpha; "kcgm" and
+        "gradient_descent" are regularized by their number of steps, which they choose by folds.
+        Objects of :mod:`mercer.solvers` have further parameters, among them the rule by which
+        steps end.
     fit_intercept : bool
         Whether to fit a constant without penalty.
     dtype : "auto", "float32" or "float64"
@@ -49,6 +55,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         memory that is free.
     random_state : int, Generator, RandomState or None
         Seed for landmarks, features and folds.
+    warm_start : bool
+        Whether a fit to the same rows goes on where the last one stopped, where nothing but the
+        rule or the number of steps of an iterative solver was changed.
     verbose : int
         1 shows progress, 2 also prints the summary.
 
@@ -66,6 +75,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Coefficients of the basis functions.
     intercept_ : array of shape (k,)
         The constant.
+    path_ : SolverPath
+        What an iterative solver did, step by step: residuals, training and validation errors.
+    best_step_ : int
+        The number of steps that the model has taken.
+    validation_curve_ : array
+        Mean squared error on other rows after each step, where the rule looks at some.
     moments_ : Moments
         Sums over all rows seen, of graded functions (:mod:`mercer.bases.grading`).
     fit_ : Fit
@@ -96,6 +111,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
             y, ensure_2d=False, allow_nd=False, dtype="numeric", input_name="y", estimator=self
         )
         return np.asarray(y)
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Yield the prediction after each step of an iterative solver, the model's own last."""
+        for values in self._staged(X):
+            yield values if self._targets.columns else values[:, 0]
 
     def predict(self, X: Any) -> Array:
         """Return f(x) for every row, of shape (n,) or (n, k) as y had.

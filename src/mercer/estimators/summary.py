@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.fit import Fit
+from mercer.result import Fit
 from mercer.selection.plan import human_bytes
 
 
@@ -52,6 +52,9 @@ def summarize(name: str, fit: Fit, selection: str, outputs: int, automatic_alpha
     if fit.effective_dimension is not None:
         rows.append(("effective dimension", f"{fit.effective_dimension:,.1f}"))
     rows.append(("solve", f"{fit.solution.status.value}: {fit.solution.reason}"))
+    if plan.solver_reason:
+        way = "products with kernel blocks" if plan.sample else "moments"
+        rows.append(("solver", f"{way} ({plan.solver_reason})"))
     rows.append(("memory", f"estimated {human_bytes(plan.memory)} above the data"))
     spent = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in fit.seconds.items())
     rows.append(("time", f"{sum(fit.seconds.values()):.2f} s ({spent})"))
@@ -88,6 +91,8 @@ def precision_reason(fit: Fit) -> str:
 def alpha_reason(fit: Fit, selection: str, automatic: bool) -> str:
     """Say which alpha was used, how it was found, and whether the path was long enough."""
     text = f"{fit.alpha:.4g}"
+    if fit.path is not None and fit.alpha == 0:
+        return f"{text} (the number of steps regularizes)"
     if not automatic or fit.alphas is None:
         return f"{text} (given)"
     text += f" (lowest {selection} of {len(fit.alphas)} values"

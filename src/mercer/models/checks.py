@@ -6,20 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.bases import BasisTransformer
 from mercer.contracts import Array
 from mercer.estimators import KernelClassifier, KernelEstimator
 from mercer.estimators.targets import ClassTargets, RegressionTargets
 from mercer.kernels import Kernel, Precomputed, Product, Sum
-from mercer.kernels.feature_maps import (
-    ColumnFeatures,
-    FourierFeatures,
-    MultipliedFeatures,
-    ReluFeatures,
-    StackedFeatures,
-)
-from mercer.kernels.spline import SplineFeatures
-from mercer.models.registry import FEATURE_MAPS, parameters
+from mercer.models.registry import parameters
 from mercer.validation import check_count
 
 
@@ -77,62 +68,6 @@ def check_targets(targets: Any, estimator: KernelEstimator) -> None:
     numbers(targets.origin, "origin", scale.shape)
     if not len(scale) or np.any(scale <= 0) or (len(scale) > 1 and not targets.columns):
         raise ValueError("scale must be positive, one for each column of y")
-
-
-def basis_class(kind: Any, registry: dict[str, type]) -> type:
-    """Return the class of a basis by its name."""
-    cls = registry.get(kind) if isinstance(kind, str) else None
-    if cls is None or not issubclass(cls, BasisTransformer):
-        raise ValueError(f"the basis is of the unknown type {kind!r}")
-    return cls
-
-
-def basis_size(state: dict[str, Any], n_features: int) -> int:
-    """Return M after checking the arrays that define the functions."""
-    if state["precision_"] not in ("float32", "float64"):
-        raise ValueError(f"precision must be float32 or float64, got {state['precision_']!r}")
-    if "features_" in state:
-        return _feature_map_size(state["features_"], n_features)
-    landmarks = numbers(state["landmarks_"], "landmarks", (None, None))
-    size, columns = landmarks.shape
-    precomputed = isinstance(state["kernel_"], Precomputed)
-    if columns != (size if precomputed else n_features) or size == 0:
-        raise ValueError(
-            f"landmarks must have {'a column each' if precomputed else f'{n_features} columns'}, "
-            f"got shape {landmarks.shape}"
-        )
-    check_count(state["n_dropped_"], "n_dropped", minimum=0)
-    indices = state["indices_"]
-    if indices is not None:
-        numbers(indices, "indices", (size,), "iu")
-        if indices.min() < 0 or (precomputed and indices.max() >= n_features):
-            raise ValueError("indices of landmarks must be those of rows")
-    elif precomputed:
-        raise ValueError("landmarks of a precomputed kernel must have indices")
-    return int(size)
-
-
-def _feature_map_size(features: Any, n_features: int) -> int:
-    if type(features) not in FEATURE_MAPS:
-        raise ValueError(f"the features must be a feature map, got {type(features).__name__}")
-    if isinstance(features, FourierFeatures):
-        numbers(features.phase, "phase", (None,))
-        numbers(features.turns, "turns", (n_features, features.size))
-    elif isinstance(features, ReluFeatures):
-        numbers(features.weights, "weights", (n_features, None))
-        if features.order not in (0, 1):
-            raise ValueError(f"order of the features must be 0 or 1, got {features.order}")
-    elif isinstance(features, SplineFeatures):
-        numbers(features.knots, "knots", (n_features, None))
-        if not features.order > 0.5:
-            raise ValueError(f"order of the features must be over 0.5, got {features.order}")
-    elif isinstance(features, ColumnFeatures) and features.size != n_features:
-        raise ValueError(f"the features must be {n_features} columns, got {features.size}")
-    elif isinstance(features, (StackedFeatures, MultipliedFeatures)):
-        sizes = {_feature_map_size(part, n_features) for part in features.parts}
-        if not sizes or (isinstance(features, MultipliedFeatures) and len(sizes) > 1):
-            raise ValueError("the parts of multiplied features must be of one size")
-    return check_count(int(features.size), "the number of features")
 
 
 def check_factor(factor: Any, size: int) -> Array:

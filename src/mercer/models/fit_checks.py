@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from mercer.fit import Fit
+from mercer.contracts import Array
 from mercer.models.checks import numbers
 from mercer.moments import Moments
+from mercer.result import Fit
 from mercer.selection.criteria import Scores
+from mercer.solvers import SolverPath
 from mercer.validation import check_count, check_number
 
 #: More threads or rows a block than any machine has use for: a plan beyond is not one of ours.
@@ -23,9 +25,13 @@ def check_fit(found: Fit, outputs: int) -> None:
     for name, largest in LARGEST.items():
         if check_count(getattr(plan, name), name) > largest:
             raise ValueError(f"{name} must be at most {largest}, got {getattr(plan, name)}")
+    if plan.held_out is not None and not 0 < plan.held_out < 1:
+        raise ValueError(f"held_out must be a share of the rows, got {plan.held_out}")
     for stage, seconds in found.seconds.items():
         check_number(seconds, f"seconds of {stage}")
     _check_path(found)
+    if found.path is not None:
+        _check_steps(found.path, found.solution.steps)
     _check_moments(found, size, outputs)
 
 
@@ -40,6 +46,25 @@ def _check_path(found: Fit) -> None:
         raise ValueError("scores must be one for each alpha")
     if scores.by_fold is not None and scores.by_fold.shape[1:] != found.alphas.shape:
         raise ValueError("scores by fold must be one for each alpha")
+
+
+def _check_steps(path: SolverPath, steps: int) -> None:
+    made = _curve(path.residuals, "residuals", (None,))
+    if not 0 <= steps <= len(made):
+        raise ValueError(f"steps must be from 0 to {len(made)}, got {steps}")
+    if len(path.training_error):
+        _curve(path.training_error, "training_error", made.shape)
+    if (path.validation_error is None) != (path.by_fold is None):
+        raise ValueError("validation_error and by_fold must both be there, or neither")
+    if path.validation_error is not None and path.by_fold is not None:
+        curve = _curve(path.validation_error, "validation_error", (None,))
+        _curve(path.by_fold, "by_fold", (None, len(curve)))
+
+
+def _curve(values: Array, name: str, shape: tuple[int | None, ...]) -> Array:
+    """Return a curve, which may hold infinity where a fit diverged."""
+    numbers(values.clip(-1, 1) if values.dtype.kind == "f" else values, name, shape)
+    return values
 
 
 def _check_moments(found: Fit, size: int, outputs: int) -> None:

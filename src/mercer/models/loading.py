@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from mercer.bases.graded import GradedBasis
 from mercer.contracts import Solution
 from mercer.estimators import KernelEstimator
-from mercer.fit import Fit
-from mercer.models import checks
+from mercer.models import basis_checks, checks
 from mercer.models.container import Container, open_container
 from mercer.models.decode import Decoder
 from mercer.models.encode import Json
 from mercer.models.errors import ModelFileError
 from mercer.models.fit_checks import check_fit
 from mercer.models.registry import ESTIMATORS, REGISTRY
-from mercer.models.saving import FORMAT, MOMENTS, basis_state, with_suffix
+from mercer.models.saving import CURVES, FORMAT, MOMENTS, basis_state, with_suffix
+from mercer.result import Fit
 from mercer.selection import Plan
+from mercer.solvers import SolverPath
 from mercer.sources.checks import check_exists
 from mercer.validation import closest
 
@@ -43,11 +45,13 @@ def load(path: str | os.PathLike[str]) -> KernelEstimator:
     """
     with open_container(find_model(path)) as container:
         try:
-            return _estimator(container)
+            # Numbers so large that they overflow are no model's: a damaged byte, most likely.
+            with np.errstate(over="raise", invalid="raise"):
+                return _estimator(container)
         except ModelFileError:
             raise
         # A hostile document can make the checks of the parts themselves fail, in these ways.
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError, ArithmeticError) as error:
             raise container.error(str(error)) from error
 
 
@@ -123,20 +127,19 @@ def _basis(
     kind = _entry(decoder, document, "type")
     params = decoder.mapping(_entry(decoder, document, "params"), "basis")
     state = decoder.mapping(_entry(decoder, document, "state"), "basis.state")
-    cls = checks.basis_class(kind, REGISTRY)
+    cls = basis_checks.basis_class(kind, REGISTRY)
     names = basis_state(cls)
     if set(state) != set(names):
         raise decoder.error(f"the state of {kind} must be {sorted(names)}, got {sorted(state)}")
-    size = checks.basis_size(state, n_features)
+    size = basis_checks.basis_size(state, n_features)
     # Coefficients come first: their number bounds the size that the state claims.
     checks.check_coefficients(values, size, outputs)
     checks.check_kernel(state["kernel_"], n_features)
     basis = decoder.build(cls, params, "basis")
-    if "landmarks_" in state:
-        basis.indices_, basis.n_dropped_ = state["indices_"], state["n_dropped_"]
-        return basis._place(state["landmarks_"], state["kernel_"], state["precision_"])
     for name, value in state.items():
         setattr(basis, name, value)
+    if isinstance(basis, GradedBasis):
+        basis._bind()
     return basis
 
 
@@ -145,12 +148,18 @@ def _fit(
 ) -> Fit:
     plan = decoder.mapping(_entry(decoder, document["fit"], "plan"), "plan")
     solution = decoder.mapping(_entry(decoder, document["fit"], "solution"), "solution")
+    for name in ("path", "run"):
+        if name in values:
+            raise decoder.error(f"{name} must not be a part of what was found")
     kept = {}
+    if document["fit"].get("path") is not None:
+        kept["path"] = _path(decoder, document["fit"]["path"])
     if document.get("moments") is not None:
-        kept = decoder.mapping(document["moments"], "moments")
-        if set(kept) != set(MOMENTS):
-            raise decoder.error(f"its moments must be {sorted(MOMENTS)}, got {sorted(kept)}")
-        factor = kept.pop("factor")
+        sums = decoder.mapping(document["moments"], "moments")
+        if set(sums) != set(MOMENTS):
+            raise decoder.error(f"its moments must be {sorted(MOMENTS)}, got {sorted(sums)}")
+        factor = sums.pop("factor")
+        kept |= sums
         if factor is not None:
             basis.factor_ = checks.check_factor(factor, basis.size)
     found: Fit = decoder.build(
@@ -168,3 +177,11 @@ def _fit(
     )
     check_fit(found, outputs)
     return found
+
+
+def _path(decoder: Decoder, document: Json) -> SolverPath:
+    curves = decoder.mapping(document, "path")
+    if set(curves) != set(CURVES):
+        raise decoder.error(f"its path must be {sorted(CURVES)}, got {sorted(curves)}")
+    path: SolverPath = decoder.build(SolverPath, curves, "path")
+    return path

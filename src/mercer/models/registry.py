@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from mercer.bases import BASES
+from mercer.bases.sketch import KINDS
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
 from mercer.estimators.targets import ClassTargets, RegressionTargets
 from mercer.kernels import KERNELS, Product, Sum
@@ -20,7 +21,7 @@ from mercer.kernels.spline import SplineFeatures
 from mercer.moments import Moments
 from mercer.selection import CRITERIA
 from mercer.selection.criteria import Scores
-from mercer.solvers import SOLVERS
+from mercer.solvers import RULES, SOLVERS
 
 ESTIMATORS: dict[str, type[KernelEstimator]] = {
     "KernelClassifier": KernelClassifier,
@@ -36,6 +37,8 @@ FEATURE_MAPS: tuple[type, ...] = (
     StackedFeatures,
 )
 
+PROJECTIONS: tuple[type, ...] = tuple(KINDS.values())
+
 #: Names that stand for a class in a file; nothing else is ever looked up.
 REGISTRY: dict[str, type] = {
     cls.__name__: cls
@@ -45,8 +48,10 @@ REGISTRY: dict[str, type] = {
         Sum,
         *BASES.values(),
         *SOLVERS.values(),
+        *RULES.values(),
         *CRITERIA.values(),
         *FEATURE_MAPS,
+        *PROJECTIONS,
         ClassTargets,
         RegressionTargets,
         Moments,

@@ -9,12 +9,12 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.bases import BasisTransformer, Landmarks, RandomFeatures
+from mercer.bases import BasisTransformer, Landmarks, RandomFeatures, Sketch
 from mercer.estimators import KernelEstimator
-from mercer.fit import Fit
 from mercer.models.container import write_container
 from mercer.models.encode import Encoder, Json
 from mercer.models.registry import ESTIMATORS, parameters
+from mercer.result import Fit
 
 #: What load() reads; a change that an older mercer would misread needs another number.
 FORMAT = 1
@@ -24,9 +24,12 @@ SUFFIX = ".mercer"
 BASIS_STATE: dict[type[BasisTransformer], tuple[str, ...]] = {
     Landmarks: ("landmarks_", "indices_", "n_dropped_"),
     RandomFeatures: ("features_",),
+    Sketch: ("points_", "projection_", "indices_", "n_dropped_"),
 }
 #: Parts of a fit that have a place of their own in the file, or none.
-APART = ("basis", "plan", "solution", "folds", "dual_rows")
+APART = ("basis", "plan", "solution", "folds", "dual_rows", "path", "run")
+#: What is kept of the steps of an iterative solver: its curves, not its solutions.
+CURVES = ("residuals", "training_error", "validation_error", "by_fold")
 #: What further rows need; the factor is that of the functions that moments are sums of.
 MOMENTS = ("folds", "dual_rows", "factor")
 
@@ -138,8 +141,12 @@ def _fit(encoder: Encoder, found: Fit) -> dict[str, Json]:
         f.name: getattr(found.solution, f.name) for f in fields(found.solution) if f.name != "value"
     }
     rest = {f.name: getattr(found, f.name) for f in fields(found) if f.name not in APART}
-    return {
+    document = {
         "plan": encoder.mapping(plan, "plan"),
         "solution": encoder.mapping(solution, "solution"),
         "found": encoder.mapping(rest, "fit"),
     }
+    if found.path is not None:
+        curves = {name: getattr(found.path, name) for name in CURVES}
+        document["path"] = encoder.mapping(curves, "path")
+    return document

@@ -3,6 +3,7 @@
 from mercer.selection.criteria import CRITERIA, GCV, Criterion, KFold, LeaveOneOut, as_criterion
 from mercer.selection.plan import Plan, make_plan, parse_memory
 from mercer.selection.problems import DualProblem, PrimalProblem, Problem
+from mercer.selection.solver_plan import plan_fit
 
 __all__ = [
     "CRITERIA",
@@ -17,4 +18,5 @@ __all__ = [
     "as_criterion",
     "make_plan",
     "parse_memory",
+    "plan_fit",
 ]

@@ -17,6 +17,7 @@ from scipy.linalg import lapack, solve_triangular
 from mercer.contracts import Array
 from mercer.engines import available_cores, blas_threads
 from mercer.moments import Moments
+from mercer.sampling import fold_labels
 from mercer.solvers import DualSystem, Spectrum
 from mercer.solvers.dual import ABSENT
 
@@ -32,15 +33,6 @@ TOLERANCE = 1e-3
 SHARED = 0.1
 
 
-def fold_labels(rows: int, n_splits: int, rng: np.random.Generator) -> Array:
-    """Return a random fold for each of ``rows`` rows, as even as can be.
-
-    >>> sorted(fold_labels(5, 2, np.random.default_rng(0)).tolist())
-    [0, 0, 0, 1, 1]
-    """
-    return rng.permutation(np.arange(rows) % n_splits)
-
-
 def fold_errors(problem: PrimalProblem, alphas: Array) -> Array:
     """Return the mean squared error on each fold for every alpha: shape (folds, alphas)."""
     errors = np.empty((len(problem.folds), len(alphas)))
@@ -50,7 +42,7 @@ def fold_errors(problem: PrimalProblem, alphas: Array) -> Array:
             errors[row] = np.nan
             continue
         by_column = None
-        if problem.whitener.size > DIRECT:
+        if problem.whitener.size > DIRECT and not problem.spectrum.cutoff:
             with blas_threads(1):  # most matrices in there are narrow
                 by_column = _together(problem, fold, train, alphas)
         if by_column is None:
@@ -61,12 +53,11 @@ def fold_errors(problem: PrimalProblem, alphas: Array) -> Array:
 
 def _alone(problem: PrimalProblem, fold: Moments, train: Moments, alphas: Array) -> Array:
     """Return squared errors on the fold by its own eigendecomposition: alphas, then outputs."""
-    equations = train.normal_equations(problem.whitener, problem.intercept)
-    spectrum = Spectrum.of(equations.A, equations.b)
+    equations = problem.normal_equations(train)
+    spectrum = Spectrum.of(equations.A, equations.b, problem.spectrum.cutoff)
     values = np.hstack([spectrum.solve(alpha) for alpha in alphas])
     coefficients = problem.whitener.coefficients(values)
-    mean_h, mean_y = train.means(problem.intercept)
-    intercepts = np.tile(mean_y, len(alphas)) - mean_h @ coefficients
+    intercepts = np.tile(equations.mean_y, len(alphas)) - equations.mean_h @ coefficients
     return fold.squared_error(coefficients, intercepts)
 
 
@@ -152,7 +143,11 @@ def dual_fold_errors(
         if len(out) == 0 or len(out) == len(present):
             continue
         part = DualSystem(
-            system.K[np.ix_(rest, rest)], system.Y[rest], system.weight[rest], system.intercept
+            system.K[np.ix_(rest, rest)],
+            system.Y[rest],
+            system.weight[rest],
+            system.intercept,
+            system.cutoff,
         )
         weight = system.weight[out] / system.weight[out].sum()
         for column, alpha in enumerate(alphas):

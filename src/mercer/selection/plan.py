@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.base import clone
 
 from mercer.bases import BasisTransformer, FullKernel, Landmarks, as_basis
+from mercer.bases.base import tile_rows
 from mercer.contracts import Precision, RowSource
 from mercer.engines import available_cores
 from mercer.kernels import Kernel, Precomputed
@@ -96,6 +97,16 @@ class Plan:
         What it may be.
     reason : str
         Why this basis and this precision.
+    held_out : float or None
+        The share of rows in the second of two pieces; None deals them evenly.
+    sample : int
+        For a solve by products: rows of the preconditioner, or its rank; 0 for one by moments.
+    keep : bool
+        Whether a solve by products keeps the values of all rows.
+    pilot : Plan or None
+        The plan of a smaller fit that chooses alpha for a solve by products.
+    solver_reason : str
+        Why this solver, where it was chosen.
     """
 
     basis: BasisTransformer
@@ -108,6 +119,25 @@ class Plan:
     memory_limit: int
     reason: str
     may_widen: bool = False
+    held_out: float | None = None
+    sample: int = 0
+    keep: bool = False
+    pilot: Plan | None = None
+    solver_reason: str = ""
+
+
+def chosen_basis(
+    basis: Any, n_rows: int, n_features: int, limit: int, fixed_basis: bool
+) -> tuple[BasisTransformer, str]:
+    """Return an unfitted basis, and why: a copy of what was asked for, or what suits the rows."""
+    if not (isinstance(basis, str) and basis == "auto"):
+        return clone(as_basis(basis)), "asked for"
+    small = n_rows <= FULL_ROWS and not fixed_basis
+    if small and _dual_memory(n_rows, n_features) <= limit:
+        return FullKernel(), f"the exact kernel is affordable up to {FULL_ROWS} rows"
+    if fixed_basis:
+        return Landmarks(), "landmarks: further rows can be added"
+    return Landmarks(), f"landmarks: more than {FULL_ROWS} rows"
 
 
 def make_plan(
@@ -119,6 +149,7 @@ def make_plan(
     memory_limit: Any,
     outputs: int,
     folds: int = 1,
+    held_out: float | None = None,
     second_pass: bool = False,
     fixed_basis: bool = False,
 ) -> Plan:
@@ -130,21 +161,7 @@ def make_plan(
     check_choice(dtype, "dtype", ["auto", "float32", "float64"])
     limit = parse_memory(memory_limit)
     n_rows = source.n_rows
-    reason = "asked for"
-    if isinstance(basis, str) and basis == "auto":
-        small = n_rows <= FULL_ROWS and not fixed_basis
-        if small and _dual_memory(n_rows, source.n_features) <= limit:
-            chosen: BasisTransformer = FullKernel()
-            reason = f"the exact kernel is affordable up to {FULL_ROWS} rows"
-        else:
-            chosen = Landmarks()
-            reason = (
-                "landmarks: further rows can be added"
-                if fixed_basis
-                else f"landmarks: more than {FULL_ROWS} rows"
-            )
-    else:
-        chosen = clone(as_basis(basis))
+    chosen, reason = chosen_basis(basis, n_rows, source.n_features, limit, fixed_basis)
     size = chosen.wanted_size(n_rows)
     if chosen.dual:
         memory = _dual_memory(n_rows, source.n_features)
@@ -159,7 +176,7 @@ def make_plan(
         getattr(chosen, "sampling", ""), str
     )
     plan = _sized(
-        Plan(chosen, size, "float64", 1, 1, folds, 0, limit, reason),
+        Plan(chosen, size, "float64", 1, 1, folds, 0, limit, reason, held_out=held_out),
         n_rows,
         kernel,
         dtype,
@@ -206,15 +223,25 @@ def _sized(
         dtype == "auto" and kernel.bounded and n_rows * float(size) ** 2 > FLOAT64_WORK
     ):
         precision = "float32"
-    block_rows = min(max(512, min(8192, BLOCK_ENTRIES // max(1, size))), max(1, n_rows))
+    width = plan.basis.width(n_rows)
+    wide = width > plan.basis.wanted_size(n_rows)
+    entries = width if wide else size
+    block_rows = min(max(512, min(8192, BLOCK_ENTRIES // max(1, entries))), max(1, n_rows))
     lanes = min(available_cores(), max(1, n_rows // block_rows))
+    resident = plan.basis.resident_bytes(n_rows, n_features, size, kernel)
     if isinstance(kernel, Precomputed):
         n_features = 0  # the matrix is in memory already
     # Random features compute phases, then functions of them.
     scratch = kernel.scratch + (not isinstance(plan.basis, Landmarks))
+    if wide:
+        # Every core holds the kernel values of a few rows only, and either what the kernel needs
+        # on its way or two transforms of them.
+        tile = min(n_rows, tile_rows(width)) * width
+        resident += available_cores() * 8 * (1 + max(kernel.scratch, 2)) * tile
+        scratch = 0
     while True:
         widest: Precision = "float64" if dtype == "auto" else precision
-        memory = _primal_memory(
+        memory = resident + _primal_memory(
             size, widest, block_rows, lanes, plan.folds, scratch, n_features, outputs, second_pass
         )
         if memory <= plan.memory_limit or (lanes == 1 and block_rows <= 512):

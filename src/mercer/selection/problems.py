@@ -8,19 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array, Solution
-from mercer.moments import Moments
+from mercer.moments import Moments, NormalEquations
 from mercer.selection.folds import dual_fold_errors, fold_errors
-from mercer.solvers import DualSystem, Ridge, RidgeState, Spectrum
+from mercer.selection.steps import Iterated, iterate_dual, iterate_primal
+from mercer.solvers import CutOff, DirectSolver, DualSystem, IterativeSolver, RidgeState, Spectrum
+from mercer.solvers.early_stopping import Run, StepProgress
 
 
 class Problem(Protocol):
     """One basis, one set of rows, any alpha."""
+
+    @property
+    def solver(self) -> DirectSolver:
+        """What solves it for an alpha."""
 
     @property
     def intercept(self) -> bool:
@@ -45,6 +51,16 @@ class Problem(Protocol):
     def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
         """Return coefficients (M, k), intercept (k,) and how they were found."""
 
+    def iterate(
+        self,
+        solver: IterativeSolver,
+        alpha: float,
+        rng: np.random.Generator,
+        run: Run | None = None,
+        progress: StepProgress | None = None,
+    ) -> Iterated:
+        """Run an iterative solver to where its rule stops it; ``run`` is one to go on with."""
+
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
         """Return held-out mean squared errors of shape (folds, alphas)."""
 
@@ -60,7 +76,7 @@ class PrimalProblem:
 
     folds: Sequence[Moments]
     basis: BasisTransformer
-    solver: Ridge
+    solver: DirectSolver
     intercept: bool
     units: Array
     #: Reads the rows again for leave-one-out: (problem, alphas, sample, rng) -> errors, weights.
@@ -80,12 +96,13 @@ class PrimalProblem:
         return total
 
     @cached_property
-    def _equations(self) -> Any:
-        return self.total.normal_equations(self.whitener, self.intercept)
+    def equations(self) -> NormalEquations:
+        """(A, b) of all rows, in whitened coordinates."""
+        return self.normal_equations(self.total)
 
     @cached_property
     def _state(self) -> RidgeState:
-        return self.solver.prepare(self._equations.A, self._equations.b)
+        return self.solver.prepare(self.equations.A, self.equations.b)
 
     @property
     def spectrum(self) -> Spectrum:
@@ -95,22 +112,22 @@ class PrimalProblem:
     @property
     def target_square(self) -> Array:
         """Mean square of y, centered with an intercept; shape (k,)."""
-        return np.asarray(self._equations.target_square)
+        return np.asarray(self.equations.target_square)
 
     @property
     def count(self) -> float:
         """How many rows the fit counts as."""
-        return float(self._equations.count)
+        return float(self.equations.count)
 
     @property
     def mean_h(self) -> Array:
         """Mean of h, zeros without an intercept."""
-        return np.asarray(self._equations.mean_h)
+        return np.asarray(self.equations.mean_h)
 
     @property
     def mean_y(self) -> Array:
         """Mean of y, zeros without an intercept."""
-        return np.asarray(self._equations.mean_y)
+        return np.asarray(self.equations.mean_y)
 
     @cached_property
     def directions(self) -> Array:
@@ -120,8 +137,28 @@ class PrimalProblem:
     def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
         """Return coefficients (M, k), intercept (k,) and how they were found."""
         solution = self.solver.solve(self._state, alpha)
-        graded = self.whitener.coefficients(solution.value)
-        return self.basis.coefficients(graded), self._equations.intercept(graded), solution
+        return *self.coefficients(solution.value), solution
+
+    def coefficients(self, value: Array) -> tuple[Array, Array]:
+        """Return coefficients (M, k) and intercept (k,) for a solution in whitened coordinates."""
+        graded = self.whitener.coefficients(value)
+        mean_h, mean_y = self.total.means(self.intercept)
+        return self.basis.coefficients(graded), mean_y - mean_h @ graded
+
+    def iterate(
+        self,
+        solver: IterativeSolver,
+        alpha: float,
+        rng: np.random.Generator,
+        run: Run | None = None,
+        progress: StepProgress | None = None,
+    ) -> Iterated:
+        """Run an iterative solver to where its rule stops it; ``run`` is one to go on with."""
+        return iterate_primal(self, solver, alpha, run, progress)
+
+    def normal_equations(self, moments: Moments) -> NormalEquations:
+        """Return (A, b) of some of the rows, in whitened coordinates."""
+        return moments.normal_equations(self.whitener, self.intercept)
 
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
         """Return held-out mean squared errors of shape (folds, alphas), from moments alone."""
@@ -144,8 +181,11 @@ class DualProblem:
     """The kernel matrix of all rows."""
 
     system: DualSystem
-    solver: Ridge
+    solver: DirectSolver
     units: Array
+
+    def __post_init__(self) -> None:
+        self.system.cutoff = isinstance(self.solver, CutOff)
 
     @property
     def intercept(self) -> bool:
@@ -169,7 +209,22 @@ class DualProblem:
 
     def solve(self, alpha: float) -> tuple[Array, Array, Solution]:
         """Return coefficients (n, k), intercept (k,) and how they were found."""
-        return self.system.solve(alpha, self.solver.method)
+        return self.system.solve(alpha, getattr(self.solver, "method", "auto"))
+
+    def iterate(
+        self,
+        solver: IterativeSolver,
+        alpha: float,
+        rng: np.random.Generator,
+        run: Run | None = None,
+        progress: StepProgress | None = None,
+    ) -> Iterated:
+        """Run an iterative solver to where its rule stops it; ``run`` is one to go on with."""
+        return iterate_dual(self.system, self.units, solver, alpha, rng, run, progress)
+
+    def coefficients(self, value: Array) -> tuple[Array, Array]:
+        """Return coefficients (n, k), which the solver finds, and their intercept (k,)."""
+        return value, self.system.constant(value)
 
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
         """Return held-out mean squared errors of shape (folds, alphas), by refitting."""

@@ -1,19 +1,66 @@
 """Solvers: spectral filters on (A, b)."""
 
+from typing import Any, TypeAlias
+
+from mercer.solvers.base import BaseSolver
+from mercer.solvers.cutoff import CutOff
 from mercer.solvers.dual import DualSystem
-from mercer.solvers.ridge import METHODS, Ridge, RidgeState
+from mercer.solvers.early_stopping import SolverPath
+from mercer.solvers.gradient_descent import GradientDescent
+from mercer.solvers.iterates import IterativeSolver
+from mercer.solvers.kcgm import KCGM
+from mercer.solvers.preconditioned import PreconditionedCG
+from mercer.solvers.ridge import Ridge, RidgeState
 from mercer.solvers.spectrum import Spectrum
-from mercer.validation import check_choice, from_alias
+from mercer.solvers.stopping import (
+    RULES,
+    StopAfter,
+    StopAtDiscrepancy,
+    StopByFolds,
+    StopOnHeldOut,
+    StoppingRule,
+)
+from mercer.validation import from_alias
+
+DirectSolver: TypeAlias = Ridge | CutOff
 
 #: Names that ``solver=`` accepts.
-SOLVERS: dict[str, type[Ridge]] = {"auto": Ridge, "ridge": Ridge}
+SOLVERS: dict[str, type[Any]] = {
+    "auto": Ridge,
+    "ridge": Ridge,
+    "cutoff": CutOff,
+    "kcgm": KCGM,
+    "gradient_descent": GradientDescent,
+    "pcg": PreconditionedCG,
+}
 
 
-def as_solver(solver: str | Ridge) -> Ridge:
+def as_solver(solver: Any) -> DirectSolver | IterativeSolver:
     """Turn a name into a solver object; pass objects through."""
-    found = from_alias(solver, SOLVERS, Ridge, "solver")
-    check_choice(found.method, "method of Ridge", METHODS)
-    return found
+    found: Any = from_alias(solver, SOLVERS, BaseSolver, "solver")
+    found.check()
+    return found  # type: ignore[no-any-return]
 
 
-__all__ = ["SOLVERS", "DualSystem", "Ridge", "RidgeState", "Spectrum", "as_solver"]
+__all__ = [
+    "KCGM",
+    "RULES",
+    "SOLVERS",
+    "BaseSolver",
+    "CutOff",
+    "DirectSolver",
+    "DualSystem",
+    "GradientDescent",
+    "IterativeSolver",
+    "PreconditionedCG",
+    "Ridge",
+    "RidgeState",
+    "SolverPath",
+    "Spectrum",
+    "StopAfter",
+    "StopAtDiscrepancy",
+    "StopByFolds",
+    "StopOnHeldOut",
+    "StoppingRule",
+    "as_solver",
+]

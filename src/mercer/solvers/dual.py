@@ -44,6 +44,8 @@ class DualSystem:
     Y: Array
     weight: Array
     intercept: bool
+    #: Whether alpha is a threshold for eigenvalues instead of a penalty.
+    cutoff: bool = False
 
     def __post_init__(self) -> None:
         self.total = float(self.weight.sum())
@@ -73,7 +75,8 @@ class DualSystem:
         B *= self.root[:, None] / self.total
         B *= self.root[None, :]
         raw = Spectrum.of(B, self.root[:, None] * (self.Y - self.mean_y) / np.sqrt(self.total))
-        return Spectrum(raw.values, raw.vectors, np.sqrt(raw.values)[:, None] * raw.beta)
+        beta = np.sqrt(raw.values)[:, None] * raw.beta
+        return Spectrum(raw.values, raw.vectors, beta, self.cutoff)
 
     def coefficients(self, filtered: Array) -> Array:
         """Return a for ``filtered = beta / (s + alpha)``, in eigencoordinates."""
@@ -94,7 +97,8 @@ class DualSystem:
         """Return coefficients, intercept, and how they were found; methods as for Ridge."""
         start = time.perf_counter()
         known = "spectrum" in self.__dict__
-        found = None if known or method == "eigen" else self._cholesky(alpha)
+        eigen = known or self.cutoff or method == "eigen"
+        found = None if eigen else self._cholesky(alpha)
         status, reason = Status.SOLVED, "one Cholesky factorization of the kernel matrix"
         if found is None:
             spectrum = self.spectrum
@@ -102,14 +106,19 @@ class DualSystem:
             found = a, self.constant(a)
             reason = "eigendecomposition of the kernel matrix"
             needless = int(self.intercept)  # the constant direction is always 0 when centered
-            if spectrum.dropped > needless:
+            if self.cutoff:
+                kept = int(np.count_nonzero(spectrum.filter(alpha)))
+                reason = f"{kept} of {len(self.Y)} principal components"
+            elif spectrum.dropped > needless:
                 status = Status.RANK_REDUCED
                 reason = (
                     f"{spectrum.dropped - needless} of {len(self.Y)} directions are below the "
                     f"rounding of the kernel matrix and were left out"
                 )
         a, constant = found
-        residual = self.Y - constant - self.K @ a - alpha * self.total * a / self.weight[:, None]
+        residual = self.Y - constant - self.K @ a
+        if not self.cutoff:
+            residual -= alpha * self.total * a / self.weight[:, None]
         scale = float(np.linalg.norm(self.Y - self.mean_y))
         relative = float(np.linalg.norm(residual)) / scale if scale > 0 else 0.0
         seconds = time.perf_counter() - start

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack
-from sklearn.base import BaseEstimator
 
 from mercer.contracts import Array, Solution, Status
+from mercer.solvers.base import BaseSolver
 from mercer.solvers.spectrum import Spectrum
 from mercer.validation import check_choice
 
@@ -23,14 +23,15 @@ class RidgeState:
 
     A: Array
     b: Array
+    cutoff: bool = False
 
     @cached_property
     def spectrum(self) -> Spectrum:
         """The eigendecomposition of A."""
-        return Spectrum.of(self.A.copy(), self.b)
+        return Spectrum.of(self.A.copy(), self.b, self.cutoff)
 
 
-class Ridge(BaseEstimator):
+class Ridge(BaseSolver):
     """Solves ``(A + alpha I) v = b`` directly.
 
     Parameters
@@ -51,9 +52,13 @@ class Ridge(BaseEstimator):
     def __init__(self, method: str = "auto") -> None:
         self.method = method
 
+    def check(self) -> None:
+        """Refuse an unknown method."""
+        check_choice(self.method, "method of Ridge", METHODS)
+
     def prepare(self, A: Array, b: Array) -> RidgeState:
         """Keep the system; the spectrum is computed when first needed."""
-        check_choice(self.method, "method of Ridge", METHODS)
+        self.check()
         return RidgeState(A, b)
 
     def solve(self, state: RidgeState, alpha: float) -> Solution:

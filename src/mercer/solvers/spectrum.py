@@ -29,17 +29,19 @@ class Spectrum:
     values: Array  # (r,), increasing, at least 0
     vectors: Array  # (r, r)
     beta: Array  # (r, k)
+    #: Whether alpha is a threshold, below which eigenvalues are cut off, instead of a penalty.
+    cutoff: bool = False
 
     @classmethod
-    def of(cls, A: Array, b: Array) -> Spectrum:
+    def of(cls, A: Array, b: Array, cutoff: bool = False) -> Spectrum:
         """Decompose A; it may be overwritten."""
         if A.size == 0:
-            return cls(np.zeros(0), np.zeros((0, 0)), np.zeros((0, b.shape[1])))
+            return cls(np.zeros(0), np.zeros((0, 0)), np.zeros((0, b.shape[1])), cutoff)
         # For a small matrix a second thread saves nothing, and on a busy machine it costs much.
         with blas_threads(available_cores() if len(A) >= THREADED else 1):
             values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
         floor = max(-2.0 * values[0], 4 * np.finfo(float).eps * len(values) * values[-1])
-        return cls(np.where(values > floor, values, 0.0), vectors, vectors.T @ b)
+        return cls(np.where(values > floor, values, 0.0), vectors, vectors.T @ b, cutoff)
 
     @property
     def dropped(self) -> int:
@@ -47,10 +49,15 @@ class Spectrum:
         return int(np.count_nonzero(self.values == 0.0))
 
     def filter(self, alpha: float) -> Array:
-        """Return ``1 / (s + alpha)``, and 0 for dropped directions."""
+        """Return ``1 / (s + alpha)``, or ``1 / s`` where s is at least alpha for the cut-off.
+
+        It is 0 for dropped directions.
+        """
         kept = self.values > 0
         inverse = np.zeros_like(self.values)
-        np.divide(1.0, self.values + alpha, out=inverse, where=kept)
+        if self.cutoff:
+            kept &= self.values >= alpha
+        np.divide(1.0, self.values + alpha * (not self.cutoff), out=inverse, where=kept)
         return inverse
 
     def solve(self, alpha: float) -> Array:

@@ -1,0 +1,199 @@
+"""Draw what an iterative solver did, step by step."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.contracts import Array
+
+VALIDATION, TRAINING, CHOSEN, RESIDUAL = "#0b6e99", "#8a5aab", "#d9822b", "#7b8794"
+INK, FAINT = "#22313f", "#e4e8ec"
+LEGEND: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.3}
+LEGEND |= {"columnspacing": 1.2, "handlelength": 1.8, "frameon": False, "fontsize": "small"}
+#: More steps than this are drawn on a logarithmic axis: t steps act like a penalty of 1 / t.
+MANY = 60
+#: Errors that differ by more than this factor are drawn on a logarithmic axis.
+WIDE = 30.0
+
+
+class SolverPathDisplay:
+    """Errors and residuals of an iterative solver against its steps.
+
+    The left axis has the mean squared errors on the rows of the fit and on other rows, where its
+    rule looks at some (thin lines: by fold); the right axis the relative residual. The number of
+    steps that the model has taken is marked. A fit without errors has its residual drawn alone.
+
+    Parameters
+    ----------
+    residuals : array of shape (steps,)
+        Relative residual after each step.
+    training_error : array of shape (steps,), or None
+        Mean squared error on the rows of the fit.
+    validation_error : array, or None
+        Mean squared error on other rows; it may have more steps.
+    by_fold : array of shape (folds, steps), or None
+        The same, fold by fold.
+    best_step : int or None
+        The number of steps that the model has taken.
+    name : str or None
+        A title.
+
+    Attributes
+    ----------
+    figure_, ax_ : matplotlib figure and axes
+        What was drawn on; the axes are those of the errors.
+    residual_ax_ : matplotlib axes
+        The axes of the residual: on the right, or ``ax_`` where there are no errors.
+    lines_ : list of matplotlib lines
+        Training error, validation error, folds and residual, as far as there are any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRegressor, SolverPathDisplay
+    >>> X = np.linspace(0, 6, 80)[:, None]
+    >>> model = KernelRegressor(solver="kcgm", random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> SolverPathDisplay.from_estimator(model).ax_.get_xlabel()
+    'steps'
+    """
+
+    def __init__(
+        self,
+        *,
+        residuals: Any,
+        training_error: Any = None,
+        validation_error: Any = None,
+        by_fold: Any = None,
+        best_step: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.residuals = np.asarray(residuals, dtype=float)
+        self.training_error = _curve(training_error)
+        self.validation_error = _curve(validation_error)
+        self.by_fold = _curve(by_fold)
+        self.best_step = best_step
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, ax: Any = None, folds: bool = True, name: str | None = None
+    ) -> Self:
+        """Draw the path of a fitted estimator with an iterative solver.
+
+        ``ax`` is where to draw (None makes a new figure), ``folds`` whether the curves of the folds
+        are drawn, too, and ``name`` a title.
+        """
+        path = estimator.path_
+        display = cls(
+            residuals=path.residuals,
+            training_error=path.training_error,
+            validation_error=path.validation_error,
+            by_fold=path.by_fold,
+            best_step=estimator.best_step_,
+            name=name,
+        )
+        return display.plot(ax, folds=folds)
+
+    def plot(self, ax: Any = None, *, folds: bool = True) -> Self:
+        """Draw; ``ax`` None makes a new figure, and ``folds`` False leaves out the thin lines."""
+        plt = _pyplot()
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        self.lines_: list[Any] = []
+        errors = [e for e in (self.training_error, self.validation_error) if e is not None]
+        self.residual_ax_ = ax.twinx() if errors else ax
+        self._draw_residual(alone=not errors)
+        if errors:
+            self._draw_errors(folds)
+        self._mark_best(errors)
+        self._dress(max(len(curve) for curve in (*errors, self.residuals)))
+        return self
+
+    def _draw_errors(self, folds: bool) -> None:
+        axes = self.ax_
+        if folds and self.by_fold is not None and len(self.by_fold) > 1:
+            for errors in self.by_fold:
+                self._add(axes, errors, color=VALIDATION, linewidth=0.7, alpha=0.35, marker="")
+        if self.training_error is not None:
+            self._add(axes, self.training_error, color=TRAINING, label="training error")
+        if self.validation_error is not None:
+            self._add(axes, self.validation_error, color=VALIDATION, label="validation error")
+        shown = np.concatenate([line.get_ydata() for line in axes.lines])
+        if shown.min(initial=np.inf) > 0 and shown.max() > WIDE * shown.min():
+            axes.set_yscale("log")
+        axes.set_ylabel("mean squared error")
+
+    def _draw_residual(self, alone: bool) -> None:
+        axes, style = self.residual_ax_, {} if alone else {"linestyle": (0, (4, 2)), "marker": ""}
+        color = VALIDATION if alone else RESIDUAL
+        self._add(axes, self.residuals, **{"color": color, "label": "relative residual", **style})
+        usable = self.residuals[self.residuals > 0]
+        if len(usable):  # whole decades from 1, the residual of no step, so that few ticks suffice
+            axes.set_yscale("log")
+            axes.set_ylim(0.8 * 10 ** np.floor(np.log10(usable.min())), 1.25 * max(1, usable.max()))
+        axes.set_ylabel("relative residual", color=INK if alone else RESIDUAL)
+
+    def _add(self, axes: Any, values: Array, **style: Any) -> None:
+        steps = np.arange(1, len(values) + 1)
+        marker = "o" if len(values) <= MANY else ""
+        style = {"linewidth": 1.8, "marker": marker, "markersize": 3.5, **style}
+        self.lines_ += axes.plot(steps, values, **style)
+
+    def _mark_best(self, errors: list[Array]) -> None:
+        if not self.best_step:
+            return
+        axes, at = self.ax_, self.best_step
+        axes.axvline(at, color=CHOSEN, linewidth=1.2, linestyle="--", zorder=1)
+        curve = errors[-1] if errors else self.residuals
+        if at <= len(curve):
+            axes.plot(at, curve[at - 1], "o", markersize=8, color=CHOSEN, zorder=4)
+        axes.plot([], [], "o--", color=CHOSEN, label=f"{at} step{'s' * (at > 1)} taken")
+
+    def _dress(self, steps: int) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        if steps > MANY:
+            self.ax_.set_xscale("log")
+        else:
+            self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        self.ax_.set_xlabel("steps")
+        inches = self.figure_.get_figwidth() * self.ax_.get_position().width
+        lines = 1 if inches > 4.5 else 2  # of the legend, which the title stands over
+        if self.name is not None:
+            self.ax_.set_title(self.name, loc="left", pad=8 + 14 * lines)
+        self.ax_.grid(color=FAINT, linewidth=0.8)
+        self.ax_.set_axisbelow(True)
+        both = self.residual_ax_ is not self.ax_
+        for axes in {self.ax_, self.residual_ax_}:
+            axes.spines["top"].set_visible(False)
+            axes.spines["right"].set_visible(both)
+            for spine in axes.spines.values():
+                spine.set_edgecolor("#9aa5b1")
+        if both:
+            self.residual_ax_.tick_params(axis="y", which="both", colors=RESIDUAL)
+            # Errors are what the picture is about: they lie over the residual, and so do words.
+            self.ax_.set_zorder(self.residual_ax_.get_zorder() + 1)
+            self.ax_.patch.set_visible(False)
+        entries: dict[str, Any] = {}
+        for axes in (self.ax_, self.residual_ax_):
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                entries.setdefault(label, handle)
+        self.ax_.legend(entries.values(), entries.keys(), ncols=4 // lines, **LEGEND)
+
+
+def _curve(values: Any) -> Array | None:
+    return None if values is None or np.size(values) == 0 else np.asarray(values, dtype=float)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot
+    except ImportError as error:
+        raise ImportError(
+            "the path is drawn with matplotlib, which is not installed: try "
+            "pip install mercer[cli], or pip install matplotlib"
+        ) from error
+    return matplotlib.pyplot

@@ -1,0 +1,131 @@
+"""What goes into a fit and what comes out: targets, checked rows, progress, and the record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from mercer.bases import BasisTransformer
+from mercer.contracts import Array, RowBlock, RowSource, Solution, Status
+from mercer.moments import Moments
+from mercer.selection import Plan
+from mercer.solvers import SolverPath
+from mercer.solvers.early_stopping import Run
+from mercer.validation import check_finite, check_total_weight, check_weight
+
+#: Noise of float32 values in f, relative to the scale of y, that is said aloud.
+COARSE = 0.01
+
+
+class Progress(Protocol):
+    """Is told how far a stage is: so many of so many rows, or steps, and a note."""
+
+    def __call__(
+        self, stage: str, done: int, total: int, unit: str = "rows", note: str = ""
+    ) -> None:
+        """Show it."""
+
+
+class Targets(Protocol):
+    """Turns y as the user has it into columns of numbers of order one."""
+
+    @property
+    def outputs(self) -> int:
+        """k, the number of columns."""
+
+    @property
+    def scale(self) -> Array:
+        """What one unit of an encoded column is in the user's units; shape (k,)."""
+
+    def encode(self, y: Array, start: int) -> Array:
+        """Return y of shape (rows, k) in float64."""
+
+
+@dataclass
+class Fit:
+    """Everything a fit found."""
+
+    basis: BasisTransformer
+    plan: Plan
+    coefficients: Array  # (M, k), for encoded targets
+    intercept: Array  # (k,)
+    solution: Solution
+    alpha: float
+    total_weight: float
+    n_rows: int
+    effective_dimension: float | None = None
+    alphas: Array | None = None
+    scores: Any = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    folds: list[Moments] | None = None  # None for the full kernel
+    dual_rows: tuple[Array, Array] | None = None  # targets (n, k) and weights of the full kernel
+    path: SolverPath | None = None  # of an iterative solver
+    run: Run | None = None  # to go on with; it is not copied or stored
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "run": None}
+
+
+def float32_noise(basis: BasisTransformer, coefficients: Array) -> float:
+    """Return the noise that float32 values put into f, in units of the targets' scale.
+
+    Each value is rounded by up to half a unit in the last place, at random: what that does to
+    ``sum_j c_j h_j(x)`` grows with the size of c, and c grows as functions become alike.
+    """
+    if basis.precision_ != "float32" or basis.dual:
+        return 0.0
+    largest = float(np.linalg.norm(coefficients, axis=0).max(initial=0.0))
+    return float(np.finfo(np.float32).eps / np.sqrt(12)) * largest
+
+
+def judged(found: Fit) -> Fit:
+    """Say so where float32, which was asked for, spoils a fit."""
+    noise = float32_noise(found.basis, found.coefficients)
+    if noise <= COARSE or not found.solution.status.succeeded:
+        return found
+    reason = (
+        f"rounding of the values makes up about {noise:.1%} of the scale of y ("
+        f"{found.solution.reason}): use dtype='auto' or 'float64', or a larger alpha"
+    )
+    return replace(found, solution=replace(found.solution, status=Status.COARSE, reason=reason))
+
+
+class Clock:
+    """Wall time by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def checked_blocks(
+    source: RowSource, targets: Targets, rows: int
+) -> Iterator[tuple[RowBlock, Array]]:
+    """Yield blocks with their encoded targets; refuse what is not finite where it stands."""
+    weight_seen = 0.0
+    for block in source.blocks(rows):
+        check_finite(block.X, start=block.start, names=source.feature_names)
+        if block.weight is not None:
+            check_weight(block.weight, start=block.start)
+            weight_seen += float(block.weight.sum())
+        else:
+            weight_seen += block.n_rows
+        if block.y is None:
+            raise ValueError(
+                "a fit needs targets, and the source has none: name the column (target=...)"
+            )
+        yield block, targets.encode(block.y, block.start)
+    check_total_weight(weight_seen)

@@ -1,0 +1,58 @@
+"""Randomly pivoted Cholesky: a low-rank factor of a kernel matrix that is never formed.
+
+.. math:: K \\approx F F', \\qquad F \\in \\mathbb{R}^{n \\times r}
+
+Rows are drawn with probability proportional to what the factor leaves of the diagonal (Chen,
+Epperly, Tropp and Webber, 2022), several at a time; ``(r + 1) n`` kernel values are evaluated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from mercer.contracts import Array
+from mercer.kernels import Kernel
+
+#: Rows drawn at a time.
+DRAWN = 64
+#: What is left of the diagonal, relative to its sum, when the factor is complete.
+COMPLETE = 1e-13
+
+
+def pivoted_cholesky(
+    kernel: Kernel, X: Array, rank: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Return F (n, r') with ``F F'`` close to K(X, X), and the rows it was built from.
+
+    r' is at most ``rank``, and less where the kernel matrix has no more.
+
+    >>> from mercer.kernels import Linear
+    >>> X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 2.0]])
+    >>> F, pivots = pivoted_cholesky(Linear(), X, 3, np.random.default_rng(0))
+    >>> F.shape[1], bool(np.allclose(F @ F.T, X @ X.T))
+    (2, True)
+    """
+    n_rows = len(X)
+    left = np.array(kernel.diag(X), dtype=np.float64)
+    total = float(left.sum())
+    F = np.empty((n_rows, min(rank, n_rows)), order="F")
+    pivots: list[int] = []
+    while len(pivots) < F.shape[1] and left.sum() > COMPLETE * total > 0:
+        done = len(pivots)
+        drawn = rng.choice(n_rows, size=min(DRAWN, F.shape[1] - done), p=left / left.sum())
+        drawn = np.unique(drawn)
+        block = kernel(X, X[drawn]) - F[:, :done] @ F[drawn, :done].T
+        # Rows that were drawn together may depend on each other: those that do are left out.
+        tolerance = np.finfo(float).eps * len(drawn) * float(block[drawn].diagonal().max())
+        factor, order, found, _ = lapack.dpstrf(block[drawn], lower=1, tol=tolerance)
+        if found == 0:
+            break
+        kept = order[:found] - 1
+        F[:, done : done + found] = solve_triangular(
+            factor[:found, :found], block[:, kept].T, lower=True
+        ).T
+        left = np.maximum(left - np.einsum("ij,ij->i", *[F[:, done : done + found]] * 2), 0.0)
+        pivots += drawn[kept].tolist()
+        left[pivots] = 0.0
+    return F[:, : len(pivots)], np.array(pivots, dtype=np.intp)

@@ -1,0 +1,174 @@
+"""Run an iterative solver until its rule says stop, and keep what happened on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mercer.contracts import Array, Solution, Status
+from mercer.solvers.iterates import Iterate, IterativeSolver
+from mercer.solvers.stopping import StoppingRule
+from mercer.solvers.systems import System, lengths
+
+#: Called after each step with the step, the most steps there can be, and a note.
+StepProgress = Callable[[int, int, str], None]
+#: Returns errors of an iterate: on rows that were fitted, or on others.
+Judge = Callable[[Array], float]
+
+#: Bytes of iterates that a path keeps.
+KEPT = 256 * 2**20
+
+
+@dataclass
+class SolverPath:
+    """What an iteration did, step by step.
+
+    Attributes
+    ----------
+    residuals : array of shape (steps,)
+        ``||(A + alpha) v_t - b|| / ||b||``, all columns together.
+    training_error : array of shape (steps,)
+        Mean squared error on the rows of the fit.
+    validation_error : array or None
+        Mean squared error on other rows, by the rule's folds on average, where the rule has some.
+    by_fold : array of shape (folds, steps) or None
+        The same, fold by fold.
+    values : list of arrays
+        The solution after each step, in the solver's coordinates; empty if they would need too much
+        memory.
+    """
+
+    residuals: Array = field(default_factory=lambda: np.zeros(0))
+    training_error: Array = field(default_factory=lambda: np.zeros(0))
+    validation_error: Array | None = None
+    by_fold: Array | None = None
+    values: list[Array] = field(default_factory=list)
+
+    @property
+    def steps(self) -> Array:
+        """1, 2, ... for plotting against."""
+        return np.arange(1, len(self.residuals) + 1)
+
+
+@dataclass
+class Run:
+    """An iteration that can be taken up again: its iterates so far, and where more come from.
+
+    Iterates are kept while they fit into ``KEPT`` bytes; a run that has grown beyond is not
+    ``lasting``, and one that is taken up again starts anew.
+    """
+
+    solver: IterativeSolver
+    system: System
+    keep: bool = True
+    made: list[Iterate] = field(default_factory=list)
+    labels: Array | None = None  # the folds that rows were dealt to, for the next search
+    lasting: bool = True
+    _stream: Iterator[Iterate] | None = None
+
+    @classmethod
+    def of(cls, solver: IterativeSolver, system: System, keep: bool = True) -> Run:
+        """Start a run; without ``keep`` it can be iterated over once."""
+        return cls(solver, system, keep)
+
+    def __iter__(self) -> Iterator[Iterate]:
+        """Yield all iterates from the first, those that were made without work."""
+        yield from list(self.made)
+        ended = bool(self.made and self.made[-1].note)
+        while not ended:
+            iterate = self._next()
+            if iterate is None:
+                return
+            if self.keep:
+                self.made.append(iterate)
+                if len(self.made) * iterate.value.nbytes > KEPT:
+                    self.made, self.keep, self.lasting = [], False, False
+            ended = bool(iterate.note)
+            yield iterate
+
+    def _next(self) -> Iterate | None:
+        if self._stream is None:
+            self._stream = self.solver.iterates(self.system)
+            for _ in self.made:  # an interruption ended the last stream: go where it was
+                next(self._stream)
+        try:
+            return next(self._stream, None)
+        except BaseException:
+            self._stream = None
+            raise
+
+
+def run_to(
+    run: Run,
+    rule: StoppingRule,
+    steps: int,
+    rows: float,
+    training: Judge,
+    name: str,
+    limit_is_goal: bool,
+    progress: StepProgress | None = None,
+    spread: Array | float = 1.0,
+) -> tuple[Solution, SolverPath]:
+    """Take up to ``steps`` steps, or fewer where the rule is satisfied by the residuals.
+
+    Columns that satisfy the rule, in units of their ``spread``, stay as they are from then on. An
+    interruption by the user (Ctrl-C) returns the last solution, a break-down the one with the
+    smallest residual.
+    """
+    start = time.perf_counter()
+    system = run.system
+    shape = system.b.shape
+    value, frozen = np.zeros(shape), np.zeros(shape[1], dtype=bool)
+    scale = float(np.linalg.norm(lengths(system, system.b, system.metric(system.b))))
+    path = SolverPath()
+    residuals, errors, norms = [], [], np.zeros(shape[1])
+    status, reason, done = Status.STOPPED_EARLY, "", 0
+    if scale == 0:
+        reason = "the right-hand side is zero, and so is the solution"
+        return Solution(value, Status.CONVERGED, reason, 0, np.zeros(1)), path
+    lowest, best = 1.0, (value, 0)
+    try:
+        for iterate in run if steps else ():
+            if iterate.broken:
+                (value, done), status = best, Status.BREAKDOWN
+                reason = f"{name}: {iterate.note}; the model has {done} steps"
+                break
+            step = np.where(frozen, value, iterate.value) if frozen.any() else iterate.value
+            error = training(step)  # before anything is taken over: it may be interrupted
+            value, done = step, iterate.step
+            norms = np.where(frozen, norms, iterate.residuals)
+            errors.append(error)
+            residuals.append(float(np.linalg.norm(norms)) / scale)
+            if residuals[-1] < lowest:
+                lowest, best = residuals[-1], (value, done)
+            if done * value.nbytes <= KEPT and len(path.values) == done - 1:
+                path.values.append(value)
+            frozen = frozen | rule.satisfied(iterate.residuals / spread, rows)
+            if progress is not None:
+                progress(done, steps, f"residual {residuals[-1]:.2e}")
+            if frozen.all():
+                reason = f"{name}: {rule.label} after {done} steps"
+                break
+            if iterate.note:
+                status, reason = Status.CONVERGED, f"{name}: {iterate.note} after {done} steps"
+                break
+            if done >= steps:
+                if limit_is_goal:
+                    why = "as asked for" if rule.counts else rule.label
+                    reason = f"{name}: {done} steps, {why}"
+                else:
+                    status = Status.ITERATION_LIMIT
+                    reason = f"{name}: {rule.label} was not reached in {done} steps"
+                break
+    except KeyboardInterrupt:
+        if not done:
+            raise
+        status, reason = Status.INTERRUPTED, f"{name}: interrupted after {done} steps"
+    if len(path.values) < len(residuals):
+        path.values.clear()
+    path.residuals, path.training_error = np.array(residuals), np.array(errors)
+    seconds = time.perf_counter() - start
+    return Solution(value, status, reason, done, path.residuals, seconds), path

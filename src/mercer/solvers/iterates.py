@@ -1,0 +1,61 @@
+"""One step of an iterative solver, and what it keeps to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mercer.contracts import Array
+from mercer.solvers.base import BaseSolver
+from mercer.solvers.stopping import StoppingRule, as_rule
+from mercer.solvers.systems import System
+from mercer.validation import check_count
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """The solution after ``step`` steps.
+
+    Attributes
+    ----------
+    step : int
+        Counted from 1.
+    value : array of shape (r, k)
+        The solution.
+    residuals : array of shape (k,)
+        ``||(A + alpha) v - b||`` of each column, in the system's norm.
+    note : str
+        Why there is no further step; empty while there is one.
+    broken : bool
+        Whether that is a break-down.
+    """
+
+    step: int
+    value: Array
+    residuals: Array
+    note: str = ""
+    broken: bool = False
+
+
+class IterativeSolver(BaseSolver):
+    """A solver that is regularized by its number of steps, and stopped by a rule.
+
+    Subclasses yield iterates; :mod:`mercer.solvers.early_stopping` runs them.
+    """
+
+    stop: str | StoppingRule
+    max_steps: int
+    name = "iterations"
+
+    def iterates(self, system: System) -> Iterator[Iterate]:
+        """Yield the solution after each step, until there is nothing left to do."""
+        raise TypeError(f"{type(self).__name__} does not define iterates()")
+
+    def rule(self) -> StoppingRule:
+        """Return the stopping rule as an object; refuse what is no step count."""
+        check_count(self.max_steps, f"max_steps of {type(self).__name__}")
+        return as_rule(self.stop)
+
+    def check(self) -> None:
+        """Refuse parameters that cannot be, before any work."""
+        self.rule().check()

@@ -1,0 +1,146 @@
+"""The full kernel by products alone: K is evaluated in tiles, twice the rows a tile's worth.
+
+.. math:: (K + N)\\, a = y, \\qquad N = \\lambda W \\operatorname{diag}(1/w),
+
+preconditioned by ``F F' + N`` with a randomly pivoted Cholesky factor F of K, inverted by
+
+.. math:: (F F' + N)^{-1} = N^{-1} - N^{-1} F\\, (I + F' N^{-1} F)^{-1} F' N^{-1}.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from mercer.contracts import Array, BlockKernel, Precision
+from mercer.engines import Lanes
+from mercer.kernels import Kernel, Precomputed
+
+#: Rows and columns of a tile.
+TILE_ROWS, TILE_COLUMNS = 1024, 4096
+
+
+class KernelProducts:
+    """Products with K(X, X) in two precisions; K is symmetric, so half of it is evaluated.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The fitted kernel.
+    X : array of shape (n, d)
+        The rows; for a precomputed kernel the kernel matrix itself.
+    precision : "float32" or "float64"
+        Of fast products.
+    """
+
+    def __init__(self, kernel: Kernel, X: Array, precision: Precision) -> None:
+        self.kernel, self.X, self.precision = kernel, X, precision
+        self._tiles: dict[str, list[Any]] = {}
+
+    def product(self, V: Array, exact: bool) -> Array:
+        """Return ``K V``, summed in float64."""
+        precision: Precision = "float64" if exact else self.precision
+        n_rows = len(self.X)
+        narrow = V.astype(precision)
+        blocks = self._against(precision)
+
+        def tiles() -> Any:
+            for number, column in enumerate(range(0, n_rows, TILE_COLUMNS)):
+                end = min(n_rows, column + TILE_COLUMNS)
+                for first, last in ((0, column), (column, end)):
+                    for row in range(first, last, TILE_ROWS):
+                        yield number, slice(row, min(last, row + TILE_ROWS)), slice(column, end)
+
+        def add(total: Array, tile: tuple[int, slice, slice]) -> None:
+            number, rows, columns = tile
+            K = blocks[number](rows, columns)
+            total[rows] += K @ narrow[columns]
+            if rows.stop <= columns.start:  # wholly above the diagonal: the mirror image too
+                total[columns] += K.T @ narrow[rows]
+
+        lanes = Lanes(lambda: np.zeros(V.shape)).run(tiles(), add)
+        return np.asarray(sum(lanes))
+
+    def _against(self, precision: Precision) -> list[Any]:
+        """Return a function for each column of tiles that evaluates a tile."""
+        if precision not in self._tiles:
+            X, made = self.X, []
+            for column in range(0, len(X), TILE_COLUMNS):
+                if isinstance(self.kernel, Precomputed):
+                    made.append(lambda rows, columns: X[rows, columns].astype(precision))
+                    continue
+                block = self.kernel.against(X[column : column + TILE_COLUMNS], precision)
+                made.append(partial(_tile, block, X))
+            self._tiles[precision] = made
+        return self._tiles[precision]
+
+
+def _tile(block: BlockKernel, X: Array, rows: slice, columns: slice) -> Array:
+    return block(X[rows])
+
+
+class KernelProductSystem:
+    """``(K + N) A = [Y, 1]``: the last column is for the intercept, if there is one.
+
+    Parameters
+    ----------
+    products : KernelProducts
+        The kernel.
+    Y, weight : arrays of shape (n, k) and (n,)
+        Targets and positive weights.
+    alpha : float
+        The penalty.
+    intercept : bool
+        Whether a constant is fitted.
+    F : array of shape (n, r)
+        A low-rank factor of K.
+    """
+
+    def __init__(
+        self,
+        products: KernelProducts,
+        Y: Array,
+        weight: Array,
+        alpha: float,
+        intercept: bool,
+        F: Array,
+    ) -> None:
+        self.products, self._intercept = products, intercept
+        ones = np.ones((len(Y), 1))
+        self.b = np.hstack([Y, ones]) if intercept else Y
+        total = float(weight.sum())
+        # At alpha = 0 nothing is added to K, and the preconditioner needs something to divide by.
+        trace = float(np.einsum("ij,ij->", F, F))
+        self.ridge = (alpha * total / weight)[:, None]
+        self._inverse = 1.0 / np.maximum(self.ridge, 1e-12 * max(trace, 1e-300))
+        self._F = F
+        inner = (F * self._inverse).T @ F
+        np.einsum("ii->i", inner)[...] += 1.0
+        self._factor = cho_factor(inner, lower=True, overwrite_a=True)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether fast products are coarser than exact ones."""
+        return self.products.precision == "float32"
+
+    def product(self, V: Array, exact: bool) -> Array:
+        """Return ``(K + N) V``."""
+        return self.products.product(V, exact) + self.ridge * V
+
+    def precondition(self, R: Array) -> Array:
+        """Return ``(F F' + N)^-1 R``."""
+        scaled = self._inverse * R
+        return np.asarray(
+            scaled - self._inverse * (self._F @ cho_solve(self._factor, self._F.T @ scaled))
+        )
+
+    def split(self, A: Array) -> tuple[Array, Array]:
+        """Return coefficients (n, k) with ``sum a = 0``, and the intercept (k,)."""
+        if not self._intercept:
+            return A, np.zeros(A.shape[1])
+        a, ones = A[:, :-1], A[:, -1:]
+        constant = a.sum(axis=0) / ones.sum()
+        return a - ones * constant, constant

@@ -1,0 +1,204 @@
+"""When an iteration stops: the number of steps is what regularizes it."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer.contracts import Array
+from mercer.validation import check_count, check_number, from_alias
+
+
+class StoppingRule(BaseEstimator):
+    """Decides after how many steps to stop, from residuals or from errors on other rows."""
+
+    #: In how many pieces the rows must be kept.
+    folds = 1
+    #: The share of rows in the last piece; None deals them evenly.
+    held_out: float | None = None
+    #: Steps without improvement of the validation error after which no more are made.
+    patience = 0
+    #: Whether the number of steps is given, and reaching it is no failure.
+    counts = False
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        raise TypeError(f"{type(self).__name__} does not define label")
+
+    def check(self) -> None:
+        """Refuse parameters that cannot be."""
+
+    def limit(self, max_steps: int) -> int:
+        """Return how many steps are made at most."""
+        return max_steps
+
+    def satisfied(self, residuals: Array, rows: float) -> Array:
+        """Return which columns may stop, given their residuals, for targets of variance one."""
+        return np.zeros(len(residuals), dtype=bool)
+
+
+class StopAfter(StoppingRule):
+    """Stop after a fixed number of steps.
+
+    Parameters
+    ----------
+    steps : int
+        How many.
+    """
+
+    counts = True
+
+    def __init__(self, steps: int = 10) -> None:
+        self.steps = steps
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        return f"{self.steps} steps"
+
+    def check(self) -> None:
+        """Refuse what is no count."""
+        check_count(self.steps, "steps of StopAfter")
+
+    def limit(self, max_steps: int) -> int:
+        """Return the number of steps: a number that was asked for is no limit."""
+        return check_count(self.steps, "steps of StopAfter")
+
+
+class StopAtDiscrepancy(StoppingRule):
+    """Stop once the residual is as small as noise makes it (the discrepancy principle).
+
+    .. math:: \\|A v_t - b\\| \\le \\tau, \\qquad
+              \\tau = n^{-(\\zeta + 1/2) / \\max(1, 2\\zeta + \\gamma)}
+
+    the latter where tau is not given (Lin and Cevher, *Kernel conjugate gradient methods with
+    random projections*, equation 26, up to its constants). Residuals count in units of the
+    standard deviation of y. With several outputs each stops on its own.
+
+    Parameters
+    ----------
+    tau : float or None
+        The residual to reach.
+    zeta : float
+        Smoothness of the target: the source condition's exponent. 1/2 says no more than that the
+        target has a finite norm.
+    gamma : float
+        Decay of the kernel's eigenvalues: the capacity exponent, in (0, 1].
+    """
+
+    def __init__(self, tau: float | None = None, zeta: float = 0.5, gamma: float = 1.0) -> None:
+        self.tau = tau
+        self.zeta = zeta
+        self.gamma = gamma
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        if self.tau is not None:
+            return f"residual below {self.tau:g}"
+        return f"discrepancy rule for zeta={self.zeta:g}, gamma={self.gamma:g}"
+
+    def check(self) -> None:
+        """Refuse exponents and residuals that cannot be."""
+        if self.tau is not None:
+            check_number(self.tau, "tau of StopAtDiscrepancy", above=0.0)
+        check_number(self.zeta, "zeta of StopAtDiscrepancy", minimum=0.0)
+        gamma = check_number(self.gamma, "gamma of StopAtDiscrepancy", minimum=0.0)
+        if gamma > 1:
+            raise ValueError(f"gamma of StopAtDiscrepancy must be at most 1, got {gamma}")
+
+    def threshold(self, rows: float) -> float:
+        """Return tau for so many rows.
+
+        >>> round(StopAtDiscrepancy(zeta=0.5, gamma=0.5).threshold(1000), 4)
+        0.01
+        """
+        if self.tau is not None:
+            return float(self.tau)
+        exponent = (self.zeta + 0.5) / max(1.0, 2 * self.zeta + self.gamma)
+        return float(rows**-exponent)
+
+    def satisfied(self, residuals: Array, rows: float) -> Array:
+        """Return which columns are at or below tau."""
+        return np.asarray(residuals <= self.threshold(rows))
+
+
+class StopOnHeldOut(StoppingRule):
+    """Stop where the error on held-out rows is lowest; then take as many steps on all rows.
+
+    Parameters
+    ----------
+    fraction : float
+        The share of rows that is held out, drawn at random.
+    patience : int
+        How many steps without improvement are made before the search ends.
+    """
+
+    folds = 2
+
+    def __init__(self, fraction: float = 0.2, patience: int = 10) -> None:
+        self.fraction = fraction
+        self.patience = patience
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        return f"lowest error on {self.fraction:.0%} of the rows, held out"
+
+    @property
+    def held_out(self) -> float:  # type: ignore[override]
+        """The share of rows in the last piece."""
+        return float(self.fraction)
+
+    def check(self) -> None:
+        """Refuse a fraction outside (0, 1)."""
+        fraction = check_number(self.fraction, "fraction of StopOnHeldOut", above=0.0)
+        if fraction >= 1:
+            raise ValueError(f"fraction of StopOnHeldOut must be below 1, got {fraction}")
+        check_count(self.patience, "patience of StopOnHeldOut")
+
+
+class StopByFolds(StoppingRule):
+    """Stop where the K-fold error is lowest; then take as many steps on all rows.
+
+    Parameters
+    ----------
+    n_splits : int
+        K; rows are dealt to folds at random.
+    patience : int
+        How many steps without improvement are made before the search ends.
+    """
+
+    def __init__(self, n_splits: int = 5, patience: int = 10) -> None:
+        self.n_splits = n_splits
+        self.patience = patience
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        return f"lowest {self.n_splits}-fold cross-validation"
+
+    @property
+    def folds(self) -> int:  # type: ignore[override]
+        """K."""
+        return check_count(self.n_splits, "n_splits of StopByFolds", minimum=2)
+
+    def check(self) -> None:
+        """Refuse fewer than two folds."""
+        check_count(self.n_splits, "n_splits of StopByFolds", minimum=2)
+        check_count(self.patience, "patience of StopByFolds")
+
+
+#: Names that ``stop=`` accepts.
+RULES: dict[str, type[StoppingRule]] = {
+    "steps": StopAfter,
+    "discrepancy": StopAtDiscrepancy,
+    "held_out": StopOnHeldOut,
+    "kfold": StopByFolds,
+}
+
+
+def as_rule(stop: str | StoppingRule) -> StoppingRule:
+    """Turn a name into a stopping rule; pass objects through."""
+    return from_alias(stop, RULES, StoppingRule, "stop")

@@ -1,0 +1,119 @@
+"""What an iterative solver sees: a right-hand side, one product, and an inner product.
+
+Solutions live in a Hilbert space. In whitened coordinates its inner product is u'v and A a matrix.
+With the full kernel a vector a stands for the function ``sum_i a_i K(x_i, .)``, and
+
+.. math:: \\langle a, a' \\rangle = a'Ka', \\qquad
+          A a = D\\,C\\,K a, \\qquad b = D\\,C\\,y, \\qquad D = \\operatorname{diag}(w / W),
+
+where C takes off the weighted mean if there is an intercept. Both need one large product a step:
+``metric`` (K a, or nothing) and ``apply`` (nothing, or A v) share it between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mercer.contracts import Array
+
+
+class System(Protocol):
+    """``(A + alpha) v = b`` for A self-adjoint in the inner product ``u' metric(v)``."""
+
+    @property
+    def b(self) -> Array:
+        """The right-hand side; shape (r, k)."""
+
+    @property
+    def alpha(self) -> float:
+        """The penalty that is added to A."""
+
+    def metric(self, V: Array) -> Array:
+        """Return G V, so that column by column the inner product is ``U'GV``."""
+
+    def apply(self, V: Array, GV: Array) -> Array:
+        """Return ``(A + alpha) V``, given G V."""
+
+
+@dataclass(frozen=True)
+class MatrixSystem:
+    """A as a matrix, in coordinates where the penalty is the identity.
+
+    >>> system = MatrixSystem(np.array([[2.0]]), np.array([[3.0]]), alpha=1.0)
+    >>> v = np.array([[1.0]])
+    >>> system.apply(v, system.metric(v))
+    array([[3.]])
+    """
+
+    A: Array
+    b: Array
+    alpha: float = 0.0
+
+    def metric(self, V: Array) -> Array:
+        """Return V: the inner product is u'v."""
+        return V
+
+    def apply(self, V: Array, GV: Array) -> Array:
+        """Return ``(A + alpha) V``."""
+        return np.asarray(self.A @ V + self.alpha * V)
+
+
+class KernelSystem:
+    """The full kernel: coefficients of ``K(x_i, .)``, with the inner product of their functions.
+
+    Rows of weight 0 have no part in the system, though K holds them: so folds share one K.
+    """
+
+    def __init__(
+        self, K: Array, Y: Array, weight: Array, intercept: bool, alpha: float = 0.0
+    ) -> None:
+        self.K = K
+        self.metric_norm = float(K.trace())
+        self.alpha = alpha
+        self.intercept = intercept
+        self.share = (weight / weight.sum())[:, None]
+        self.mean_y = self.share.T @ Y if intercept else np.zeros((1, Y.shape[1]))
+        centered = Y - self.mean_y
+        # Of a column that is constant only rounding is left, and nothing is to be found in it.
+        rounding = 4 * np.finfo(float).eps * np.abs(self.mean_y)
+        constant = np.all((np.abs(centered) <= rounding) | (self.share == 0), axis=0)
+        self.b = self.share * np.where(constant, 0.0, centered)
+
+    def metric(self, V: Array) -> Array:
+        """Return K V."""
+        return np.asarray(self.K @ V)
+
+    def apply(self, V: Array, GV: Array) -> Array:
+        """Return ``D C K V + alpha V``."""
+        if self.intercept:
+            GV = GV - self.share.T @ GV
+        return np.asarray(self.share * GV + self.alpha * V)
+
+    def constant(self, GV: Array) -> Array:
+        """Return the intercept that goes with coefficients V, given K V; shape (k,)."""
+        if not self.intercept:
+            return np.zeros(GV.shape[1])
+        return np.asarray((self.mean_y - self.share.T @ GV)[0])
+
+
+def inner(U: Array, GV: Array) -> Array:
+    """Return the inner products of columns, ``U'GV``; shape (k,)."""
+    return np.asarray(np.einsum("ij,ij->j", U, GV))
+
+
+def lengths(system: System, V: Array, GV: Array) -> Array:
+    """Return the norms of columns, 0 where ``V'GV`` is no more than its rounding; shape (k,).
+
+    A kernel matrix can be singular: coefficients that are large then stand for a function that is
+    none, and what is left of its square are the last digits. ``metric_norm`` of the system, if it
+    has one, is a bound of ``||G||``.
+    """
+    scale = np.abs(V).max(axis=0, initial=0.0)
+    scale = np.where(scale > 0, scale, 1.0)  # kernels of far points are tiny: squares must not be 0
+    V, GV = V / scale, GV / scale
+    squares = inner(V, GV)
+    rounding = 4 * np.finfo(float).eps * getattr(system, "metric_norm", 0.0)
+    return np.asarray(scale * np.sqrt(np.where(squares > rounding * inner(V, V), squares, 0.0)))

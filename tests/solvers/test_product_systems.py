@@ -1,0 +1,186 @@
+"""Products equal the matrices that are never formed."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import mercer.moments.products
+import mercer.solvers.kernel_products
+from mercer import Gaussian, Landmarks, Precomputed, RandomFeatures, Sketch
+from mercer.contracts import RowBlock
+from mercer.moments import Moments
+from mercer.moments.products import RowProducts
+from mercer.sampling import pivoted_cholesky
+from mercer.solvers.kernel_products import KernelProducts, KernelProductSystem
+from mercer.solvers.row_system import LandmarkPreconditioner, RowSystem, SamplePreconditioner
+from mercer.sources import ArraySource
+
+RNG = np.random.default_rng(0)
+X, Y, W = RNG.random((700, 2)), RNG.standard_normal((700, 3)), RNG.random(700)
+KERNEL = Gaussian(0.1)
+
+
+def fitted(basis, precision="float64", lean=False):
+    source = ArraySource(X)
+    return basis.fit_source(source, KERNEL, np.random.default_rng(1), precision, False, lean)
+
+
+def products(basis, weight=None, keep=True, rows=100):
+    def blocks(size):
+        for start in range(0, len(X), min(rows, size)):
+            part = slice(start, start + min(rows, size))
+            yield (
+                RowBlock(start, X[part], Y[part], None if weight is None else weight[part]),
+                Y[part],
+            )
+
+    return RowProducts(blocks, len(X), basis, 3, 128, 2, keep)
+
+
+BASES = [Landmarks(40), RandomFeatures(30), Sketch(25)]
+
+
+@pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)
+@pytest.mark.parametrize("weight", [None, W], ids=["", "weighted"])
+@pytest.mark.parametrize("keep", [True, False], ids=["kept", "anew"])
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "fast"])
+@pytest.mark.parametrize("columns", [1, 3, 7, 9])
+def test_products_are_those_with_the_moments(basis, weight, keep, exact, columns, monkeypatch):
+    monkeypatch.setattr(mercer.moments.products, "SLICE", 37)
+    basis = fitted(basis)
+    moments = Moments.of(basis.evaluate(X), Y, weight)
+    found = products(basis, weight, keep)
+    c = np.random.default_rng(2).standard_normal((basis.size, columns))
+    np.testing.assert_allclose(found.product(c, exact), moments.gram @ c, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.cross, moments.cross, atol=1e-10)
+    np.testing.assert_allclose(found.sum_h, moments.sum_h, atol=1e-10)
+    np.testing.assert_allclose(found.sum_y, moments.sum_y, atol=1e-10)
+    assert found.weight == pytest.approx(moments.weight)
+    assert found.rows == moments.rows
+
+
+def test_float32_products_are_close_and_exact_ones_exact():
+    basis = fitted(Landmarks(40), "float32")
+    H = basis.evaluate(X).astype(float)
+    c = RNG.standard_normal((basis.size, 2))
+    found = products(basis)
+    np.testing.assert_allclose(found.product(c, exact=True), H.T @ (H @ c), rtol=1e-12)
+    np.testing.assert_allclose(found.product(c), H.T @ (H @ c), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)
+@pytest.mark.parametrize("lean", [False, True], ids=["", "lean"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("keep", [False, True])
+def test_the_system_is_the_normal_equations(basis, lean, intercept, keep):
+    basis = fitted(basis, lean=lean)
+    alpha = 0.01
+    system = RowSystem(products(basis, W, keep), alpha, intercept, None)
+    moments = Moments.of(basis.evaluate(X), Y, W)
+    mean_h, mean_y = moments.means(intercept)
+    eye = np.eye(basis.size)
+    gram = eye if basis.gram() is None else basis.gram()
+    A = moments.gram / moments.weight - np.outer(mean_h, mean_h) + alpha * gram
+    for exact in (True, False):
+        np.testing.assert_allclose(system.product(eye, exact), A, atol=1e-9)
+    b = moments.cross / moments.weight - np.outer(mean_h, mean_y)
+    np.testing.assert_allclose(system.b, b, atol=1e-9)
+
+
+@pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)
+@pytest.mark.parametrize("lean", [False, True], ids=["", "lean"])
+def test_graded_functions_are_a_change_of_coordinates(basis, lean):
+    """With c = D'g, sums of graded functions are D t, and their Gram matrix is D Gamma D'."""
+    basis = fitted(basis, lean=lean)
+    eye = np.eye(basis.size)
+    D = basis.coefficients(eye).T
+    np.testing.assert_allclose(basis.vectors(eye), D, atol=1e-9)
+    np.testing.assert_allclose(D @ basis.evaluate(X).T, basis.graded(X).T, atol=1e-9)
+    gram = eye if basis.gram() is None else basis.gram()
+    upper = np.zeros((basis.size, basis.size))
+    for start in range(0, basis.size, 7):
+        rows = slice(start, start + 7)
+        upper[rows, start:] = basis.graded_gram(rows)
+    np.testing.assert_allclose(np.triu(upper), np.triu(D @ gram @ D.T), atol=1e-9)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_landmarks_as_the_sample(alike):
+    """Gamma^2 / M + lambda' Gamma, by commuting factors or, where Gamma is near singular, not."""
+    points = np.vstack([X[:30], X[:2] + 1e-6]) if alike else X[:30]
+    basis = fitted(Landmarks(sampling=points))
+    found = LandmarkPreconditioner(basis, 0.01)
+    gram, size = basis.gram(), basis.size
+    P = gram @ gram / size + (0.01 + 0.25 / size) * gram
+    V = RNG.standard_normal((size, 2))
+    close = 1e-2 if alike else 1e-7
+    np.testing.assert_allclose(gram @ found(P @ V), gram @ V, atol=close)
+    R = RNG.standard_normal((size, 2))
+    inverse = R.T @ found(R)
+    np.testing.assert_allclose(inverse, inverse.T, rtol=1e-6)
+
+
+@pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)
+@pytest.mark.parametrize("weight", [None, W], ids=["", "weighted"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_preconditioner_of_all_rows_inverts_the_system(basis, weight, intercept):
+    basis = fitted(basis)
+    alpha = 0.01
+    whole = SamplePreconditioner(basis, X, weight, alpha, intercept, whole=True)
+    system = RowSystem(products(basis, weight), alpha, intercept, whole)
+    V = RNG.standard_normal((basis.size, 2))
+    np.testing.assert_allclose(whole(system.product(V, exact=True)), V, atol=1e-6)
+
+
+def test_dependent_functions_need_more_than_one_attempt():
+    points = np.repeat(X[:10], 3, axis=0)
+    basis = fitted(Landmarks(sampling=points), lean=True)
+    once = SamplePreconditioner(basis, X, None, 0.0, True, True, attempts=1)
+    assert once.factor is None
+    basis.factorize(may_widen=False)
+    assert basis.size == 10
+    assert SamplePreconditioner(basis, X, None, 0.0, True, True).factor is not None
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_kernel_products_are_those_with_the_kernel_matrix(exact, monkeypatch):
+    monkeypatch.setattr(mercer.solvers.kernel_products, "TILE_ROWS", 64)
+    monkeypatch.setattr(mercer.solvers.kernel_products, "TILE_COLUMNS", 150)
+    V = RNG.standard_normal((len(X), 2))
+    K = KERNEL(X)
+    found = KernelProducts(KERNEL, X, "float64").product(V, exact)
+    np.testing.assert_allclose(found, K @ V, atol=1e-10)
+    coarse = KernelProducts(KERNEL, X, "float32").product(V, exact)
+    np.testing.assert_allclose(coarse, K @ V, atol=1e-10 if exact else 1e-3)
+    np.testing.assert_allclose(
+        KernelProducts(Precomputed(), K, "float64").product(V, exact), K @ V, atol=1e-10
+    )
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_woodbury_is_the_inverse(intercept):
+    F, _ = pivoted_cholesky(KERNEL, X, 30, np.random.default_rng(0))
+    system = KernelProductSystem(
+        KernelProducts(KERNEL, X, "float64"), Y, W + 0.1, 1e-3, intercept, F
+    )
+    P = F @ F.T + np.diag(1e-3 * (W + 0.1).sum() / (W + 0.1))
+    R = RNG.standard_normal((len(X), 2))
+    np.testing.assert_allclose(system.precondition(R), scipy.linalg.solve(P, R), rtol=1e-6)
+
+
+def test_pivoted_cholesky_leaves_a_positive_remainder():
+    K = KERNEL(X)
+    F, pivots = pivoted_cholesky(KERNEL, X, 60, np.random.default_rng(0))
+    assert len(np.unique(pivots)) == F.shape[1] == 60
+    left = K - F @ F.T
+    assert np.linalg.eigvalsh(left)[0] > -1e-8
+    np.testing.assert_allclose(left[pivots], 0.0, atol=1e-8)
+    best = np.linalg.eigvalsh(K)[:-60].sum()
+    assert np.trace(left) < 20 * max(best, 1e-6)
+
+
+def test_pivoted_cholesky_stops_at_the_rank():
+    few = np.repeat(X[:5], 20, axis=0)
+    F, _ = pivoted_cholesky(KERNEL, few, 50, np.random.default_rng(0))
+    assert F.shape[1] == 5
+    np.testing.assert_allclose(F @ F.T, KERNEL(few), atol=1e-7)
