@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import accuracy, full_kernel, memory, path, speed
+from benchmarks import accuracy, crossing, exact, full_kernel, memory, path, products, speed
 from mercer.engines import available_cores
 from mercer.validation import closest
 
@@ -16,6 +16,9 @@ SECTIONS = {
     "accuracy": ("Accuracy of float32", accuracy.run),
     "path": ("Choosing alpha", path.run),
     "full": ("The full kernel", full_kernel.run),
+    "products": ("Products instead of moments", products.run),
+    "crossing": ("Where products overtake moments", crossing.run),
+    "exact": ("The exact kernel beyond memory", exact.run),
     "memory": ("Memory", memory.run),
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

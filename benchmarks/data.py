@@ -31,13 +31,13 @@ class Covtype:
         return float(np.mean(self.classes[scores.argmax(axis=1)] != self.y_test))
 
 
-def covtype() -> Covtype:
+def covtype(rows: int = TRAIN) -> Covtype:
     """Load, shuffle (the stored rows are shuffled; a downloaded copy is not), split and scale."""
     data = load_real("covtype")
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y).astype(int)
-    order = np.random.default_rng(0).permutation(len(X))[: TRAIN + TEST]
+    order = np.random.default_rng(0).permutation(len(X))[: rows + TEST]
     X, y = X[order], y[order]
-    X = StandardScaler().fit(X[:TRAIN]).transform(X)
+    X = StandardScaler().fit(X[:rows]).transform(X)
     classes = np.unique(y)
-    Y = np.where(y[:TRAIN, None] == classes, 1.0, -1.0)
-    return Covtype(X[:TRAIN], y[:TRAIN], Y, X[TRAIN:], y[TRAIN:], classes)
+    Y = np.where(y[:rows, None] == classes, 1.0, -1.0)
+    return Covtype(X[:rows], y[:rows], Y, X[rows:], y[rows:], classes)

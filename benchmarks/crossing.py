@@ -1,0 +1,60 @@
+"""Moments or products: time and error against the number of landmarks."""
+
+from __future__ import annotations
+
+from benchmarks.child import run_child
+from benchmarks.data import ALPHA, TRAIN
+
+SIZES = (500, 1000, 2000, 5000, 10_000)
+#: Beyond these a method takes too long, or too much memory, for this machine.
+LARGEST = {"moments": 10_000, "scikit-learn": 5000}
+WIDE, MANY = 20_000, 250_000
+
+
+def run(repeats: int = 1) -> list[str]:
+    table: dict[int, dict[str, dict]] = {}
+    for size in SIZES:
+        table[size] = {}
+        for method in ("moments", "products", "scikit-learn"):
+            if size <= LARGEST.get(method, size):
+                how = {"keep": "auto"} if method == "products" else {}
+                table[size][method] = run_child(
+                    "covtype_fit", method=method, landmarks=size, rows=TRAIN, alpha=ALPHA, **how
+                )
+    crossing = next(
+        (s for s in SIZES if table[s]["products"]["seconds"] < table[s]["moments"]["seconds"]), None
+    )
+    wide = run_child(
+        "covtype_fit",
+        method="products",
+        landmarks=WIDE,
+        rows=MANY,
+        alpha=ALPHA,
+        keep=False,
+        memory_limit="6GB",
+    )
+    lines = [
+        f"covtype, {TRAIN:,} rows, alpha = {ALPHA:g}: seconds to fit (test error; peak memory of "
+        f"the process), one run each. Products are faster from {crossing:,} landmarks on (of those "
+        f"tried).",
+        "",
+        "| landmarks | moments | products | steps | scikit-learn |",
+        "|---|---|---|---|---|",
+    ]
+    for size, row in table.items():
+        cells = [_cell(row.get(method)) for method in ("moments", "products", "scikit-learn")]
+        steps = row["products"]["steps"]
+        lines.append(f"| {size:,} | {cells[0]} | {cells[1]} | {steps} | {cells[2]} |")
+    lines += [
+        "",
+        f"{WIDE:,} landmarks on {MANY:,} rows, values evaluated anew at each step: "
+        f"{wide['seconds']:.0f} s, {wide['steps']} steps, test error {wide['error']:.4f}, peak "
+        f"{wide['peak'] / 1e9:.1f} GB.",
+    ]
+    return lines
+
+
+def _cell(found: dict | None) -> str:
+    if found is None:
+        return "not run"
+    return f"{found['seconds']:.1f} s ({found['error']:.4f}; {found['peak'] / 1e9:.1f} GB)"
