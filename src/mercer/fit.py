@@ -80,28 +80,41 @@ def fit(
     direct = Ridge() if isinstance(solver, IterativeSolver) else solver
     with clock.stage("basis"):
         basis = plan.basis.fit_source(source, kernel, rng, plan.precision, plan.may_widen)
-    problem: Problem
-    folds: list[Moments] | None = None
-    dual_rows = None
-    if basis.dual:
-        with clock.stage("kernel matrix"):
-            system = dual_system(source, targets, basis, intercept)
-        problem = DualProblem(system, direct, targets.scale**2)
-        dual_rows = system.Y, system.weight
-    else:
+
+    def second_pass(*arguments: Any) -> tuple[Array, Array]:
+        return leave_one_out(source, targets, basis, plan, *arguments)
+
+    def by_moments() -> PrimalProblem:
         with clock.stage("moments"):
             folds = accumulate(source, targets, basis, plan, rng, progress)
+        return PrimalProblem(folds, basis, direct, intercept, targets.scale**2, second_pass)
 
-        def second_pass(*arguments: Any) -> tuple[Array, Array]:
-            return leave_one_out(source, targets, basis, plan, *arguments)
+    def by_rows() -> DualProblem:
+        with clock.stage("kernel matrix"):
+            system = dual_system(source, targets, basis, intercept)
+        return DualProblem(system, direct, targets.scale**2)
 
-        problem = PrimalProblem(folds, basis, direct, intercept, targets.scale**2, second_pass)
-    if isinstance(solver, IterativeSolver):
-        result = iterate(problem, clock, solver, alpha, rng, progress)
+    def solved(problem: Problem) -> dict[str, Any]:
+        if isinstance(solver, IterativeSolver):
+            return iterate(problem, clock, solver, alpha, rng, progress)
+        return choose_and_solve(problem, clock, alpha, alphas, criterion, rng)
+
+    if basis.dual:
+        rows = by_rows()
+        result = solved(rows)
+        result.update(folds=None, dual_rows=(rows.system.Y, rows.system.weight))
+        hidden = 0
     else:
-        result = choose_and_solve(problem, clock, alpha, alphas, criterion, rng)
-    result.update(basis=basis, plan=plan, folds=folds, dual_rows=dual_rows)
-    return judged(Fit(**result, n_rows=source.n_rows, seconds=clock.seconds))
+        moments = by_moments()
+        result = solved(moments)
+        hidden = moments.hidden(result["solution"])
+        if hidden and plan.may_widen:
+            basis.widen()
+            moments, hidden = by_moments(), 0
+            result = solved(moments)
+        result.update(folds=list(moments.folds))
+    found = Fit(**result, basis=basis, plan=plan, n_rows=source.n_rows, seconds=clock.seconds)
+    return judged(found, hidden)
 
 
 def pilot(

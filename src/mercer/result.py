@@ -83,15 +83,20 @@ def float32_noise(basis: BasisTransformer, coefficients: Array) -> float:
     return float(np.finfo(np.float32).eps / np.sqrt(12)) * largest
 
 
-def judged(found: Fit) -> Fit:
-    """Say so where float32, which was asked for, spoils a fit."""
+def judged(found: Fit, hidden: int = 0) -> Fit:
+    """Say so where float32, which was asked for, spoils a fit.
+
+    ``hidden`` is the number of directions that the rounding of its sums has hidden.
+    """
     noise = float32_noise(found.basis, found.coefficients)
-    if noise <= COARSE or not found.solution.status.succeeded:
+    if (noise <= COARSE and not hidden) or not found.solution.status.succeeded:
         return found
-    reason = (
-        f"rounding of the values makes up about {noise:.1%} of the scale of y ("
-        f"{found.solution.reason}): use dtype='auto' or 'float64', or a larger alpha"
+    what = (
+        f"rounding of the sums hides {hidden} of {found.basis.size} directions"
+        if hidden
+        else f"rounding of the values makes up about {noise:.1%} of the scale of y"
     )
+    reason = f"{what} ({found.solution.reason}): use dtype='auto' or 'float64', or a larger alpha"
     return replace(found, solution=replace(found.solution, status=Status.COARSE, reason=reason))
 
 

@@ -13,12 +13,15 @@ from typing import Protocol
 import numpy as np
 
 from mercer.bases import BasisTransformer, Whitener
-from mercer.contracts import Array, Solution
+from mercer.contracts import Array, Solution, Status
 from mercer.moments import Moments, NormalEquations
 from mercer.selection.folds import dual_fold_errors, fold_errors
 from mercer.selection.steps import Iterated, iterate_dual, iterate_primal
 from mercer.solvers import CutOff, DirectSolver, DualSystem, IterativeSolver, RidgeState, Spectrum
 from mercer.solvers.early_stopping import Run, StepProgress
+
+#: Share of directions below the rounding of float32 that a fit can do without.
+FEW = 0.05
 
 
 class Problem(Protocol):
@@ -138,6 +141,13 @@ class PrimalProblem:
         """Return coefficients (M, k), intercept (k,) and how they were found."""
         solution = self.solver.solve(self._state, alpha)
         return *self.coefficients(solution.value), solution
+
+    def hidden(self, solution: Solution) -> int:
+        """Return how many directions float32 sums have hidden, where that is more than a few."""
+        if self.basis.precision_ != "float32" or solution.status is not Status.RANK_REDUCED:
+            return 0
+        dropped = self.spectrum.dropped
+        return dropped if dropped > FEW * len(self.spectrum.values) else 0
 
     def coefficients(self, value: Array) -> tuple[Array, Array]:
         """Return coefficients (M, k) and intercept (k,) for a solution in whitened coordinates."""

@@ -23,8 +23,9 @@ PROGRESS = 0.5
 DEPENDENT = 1e-20
 #: Eigenvalues of the projected system below this, relative to the largest, are rounding.
 ROUNDING = 1e-13
-#: Steps over which the gain must be small, and a residual so small that it need not.
-DELAY, SURE = 4, 1e-3
+#: Steps that the rate of convergence is taken from, the slowest one that is believed, and a
+#: residual so small that no rate is asked for.
+DELAY, SLOWEST, SURE = 4, 0.9, 1e-3
 #: Steps without progress after which there will be none.
 STALLED = 40
 #: Directions that the space holds at most before it starts anew.
@@ -234,18 +235,24 @@ def _relative(energy: Array, scale: Array) -> float:
 
 
 def _converged(energy: Array, target: Array, gains: list[Array], tolerance: float) -> bool:
-    """Whether the residual is small, and the last steps have not changed the solution.
+    """Whether the residual is small, and further steps would not change the solution.
 
     What a solution gains, ``2 b'x - x'Ax``, falls short of the optimum by the squared error in the
-    norm of A; its growth over a few steps estimates that (Hestenes and Stiefel, 1952). The residual
-    alone says less where the preconditioner has a larger penalty than the system.
+    norm of A (Hestenes and Stiefel, 1952): what is still to come is extrapolated from the growth
+    over the last steps. The residual alone says less where the preconditioner has a larger penalty
+    than the system.
     """
     if not np.all(energy <= target):
         return False
     if np.all(energy <= SURE**2 * target):
         return True
-    recent = gains[-1] - gains[max(0, len(gains) - 1 - DELAY)]
-    return bool(np.all((recent <= tolerance**2 * np.abs(gains[-1])) | np.isinf(target)))
+    if len(gains) <= DELAY + 1:
+        return False
+    last = np.maximum(gains[-1] - gains[-2], 0.0)
+    before = np.maximum(gains[-1 - DELAY] - gains[-2 - DELAY], np.finfo(float).tiny)
+    rate = np.clip(last / before, 1e-6, SLOWEST) ** (1 / DELAY)
+    coming = last * rate / (1.0 - rate)
+    return bool(np.all((coming <= tolerance**2 * np.abs(gains[-1])) | np.isinf(target)))
 
 
 def _stalled(residuals: list[float]) -> bool:

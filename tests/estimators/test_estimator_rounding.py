@@ -1,0 +1,54 @@
+"""Float32 sums that hide what a fit needs: float64 takes over, or the status says so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mercer.fit
+from mercer import Gaussian, KernelRegressor, Landmarks, MercerWarning
+from mercer.contracts import Status
+
+RNG = np.random.default_rng(0)
+X = RNG.random((2000, 2))
+Y = np.sin(5 * X.sum(axis=1)) + 0.05 * RNG.standard_normal(2000)
+
+
+@pytest.fixture
+def noisy(monkeypatch):
+    """Sums in float32 that are far noisier than they are: a large basis in a small one."""
+    original = mercer.fit.accumulate
+    made = []
+
+    def accumulate(source, targets, basis, *rest):
+        folds = original(source, targets, basis, *rest)
+        made.append(basis.precision_)
+        if basis.precision_ == "float64":
+            return folds
+        noise = np.random.default_rng(1).standard_normal(folds[0].gram.shape) * 1e-3
+        return [replace(fold, gram=fold.gram + (noise + noise.T) * fold.rows) for fold in folds]
+
+    monkeypatch.setattr(mercer.fit, "accumulate", accumulate)
+    monkeypatch.setattr("mercer.selection.plan.FLOAT64_WORK", 0.0)
+    return made
+
+
+def model(**settings):
+    return KernelRegressor(Gaussian(0.1), Landmarks(60), random_state=0, **settings)
+
+
+@pytest.mark.parametrize("alpha", [1e-7, "auto"])
+def test_float64_takes_over(noisy, alpha):
+    found = model(alpha=alpha).fit(X, Y)
+    assert noisy == ["float32", "float64"]
+    assert found.basis_.precision_ == "float64"
+    assert found.fit_.solution.status.succeeded
+    known = model(alpha=alpha, dtype="float64").fit(X, Y)
+    np.testing.assert_allclose(found.predict(X), known.predict(X), atol=1e-6)
+
+
+def test_float32_that_was_asked_for_says_so(noisy):
+    with pytest.warns(MercerWarning, match="hides"):
+        found = model(alpha=1e-7, dtype="float32").fit(X, Y)
+    assert noisy == ["float32"]
+    assert found.fit_.solution.status is Status.COARSE
