@@ -197,8 +197,11 @@ def conjugate_gradients(
             solution, residual = base + space.V @ y, right - space.AV @ y
             Z = system.precondition(residual)
             energy = np.einsum("ij,ij->j", residual, Z)
-            low = np.all(energy <= np.maximum(target, REFRESH**2 * refreshed))
-            if fast and (low or step - refreshed_at >= REFRESH_STEPS):
+            gains.append(np.einsum("ij,ij->j", solution, b + residual))
+            low = np.all(energy <= REFRESH**2 * refreshed)
+            due = low or step - refreshed_at >= REFRESH_STEPS
+            # A residual that ends the iteration must be a true one.
+            if fast and (due or _converged(energy, target, gains, tolerance)):
                 base, right = solution, b - system.product(solution, exact=True)
                 residual, Z = right, system.precondition(right)
                 energy = np.einsum("ij,ij->j", residual, Z)
@@ -207,7 +210,6 @@ def conjugate_gradients(
                     space = _Subspace(len(b))
                 refreshed, refreshed_at = energy, step
             residuals.append(_relative(energy, scale))
-            gains.append(np.einsum("ij,ij->j", solution, b + residual))
             if not fast and _stalled(residuals):
                 status, noted = Status.BREAKDOWN, noted + "; rounding allows no more"
                 break
