@@ -54,8 +54,9 @@ class PreconditionedCG(BaseSolver):
     max_steps : int
         The most steps that are made.
     preconditioner : int or None
-        Rows of the sample (None: twice the functions), or the rank for the full kernel (None: the
-        rows to the power 2/3, at most 2000).
+        For random features and sketches, rows of the sample (None: twice the functions); landmarks
+        are their own sample. For the full kernel, the rank (None: the rows to the power 2/3, at
+        most 2000).
     keep : "auto", True or False
         Whether to keep the values of the basis for all rows in memory. "auto" does so where they
         fit into the memory limit; a step is then several times faster.
