@@ -52,7 +52,7 @@ def fit(
         int | None, typer.Option(help="How many landmarks, random features or sketches.")
     ] = None,
     solver: Annotated[
-        str, typer.Option(help="The solver, by name: auto, ridge, kcgm, gradient_descent, ...")
+        str, typer.Option(help="auto, ridge, pcg, kcgm, gradient_descent or cutoff.")
     ] = "auto",
     alpha: Annotated[str, typer.Option(help="The penalty, or auto to choose it.")] = "auto",
     selection: Annotated[str, typer.Option(help="How alpha is chosen: gcv, kfold or loo.")] = "gcv",

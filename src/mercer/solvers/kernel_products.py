@@ -1,4 +1,4 @@
-"""The full kernel by products alone: K is evaluated in tiles, twice the rows a tile's worth.
+"""The full kernel by products alone: K is evaluated in tiles, half of it, as it is symmetric.
 
 .. math:: (K + N)\\, a = y, \\qquad N = \\lambda W \\operatorname{diag}(1/w),
 

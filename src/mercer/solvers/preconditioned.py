@@ -59,7 +59,7 @@ class PreconditionedCG(BaseSolver):
         most 2000).
     keep : "auto", True or False
         Whether to keep the values of the basis for all rows in memory. "auto" does so where they
-        fit into the memory limit; a step is then several times faster.
+        fit into the memory limit: a step then only reads them.
     """
 
     def __init__(
