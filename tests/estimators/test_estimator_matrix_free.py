@@ -210,6 +210,9 @@ def test_models_are_saved_and_loaded(basis, tmp_path, monkeypatch):
 def test_a_limit_too_low_names_what_to_lower():
     with pytest.raises(MemoryLimitError, match="n_components"):
         model("pcg", Landmarks(1000), memory_limit="1MB").fit(X, Y)
+    kept = PreconditionedCG(keep=True)
+    with pytest.raises(MemoryLimitError, match="keep='auto'"):
+        model(kept, Landmarks(50), memory_limit="2MB").fit(X, Y)
     with pytest.raises(MemoryLimitError, match="preconditioner"):
         model("pcg", "full", memory_limit="1MB").fit(X, Y)
 

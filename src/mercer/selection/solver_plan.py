@@ -147,6 +147,8 @@ def product_plan(
         memory += values if keep else 0
     if memory > limit:
         lower = "preconditioner of the solver" if chosen.dual else "n_components of the basis"
+        if keep:  # it was asked for: "auto" keeps only what fits
+            lower += ", use keep='auto' of the solver"
         raise MemoryLimitError(
             f"the fit by products needs about {human_bytes(memory)}, over the memory_limit of "
             f"{human_bytes(limit)}: lower {lower}, or raise memory_limit"
