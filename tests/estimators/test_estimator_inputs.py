@@ -210,7 +210,8 @@ def test_a_memory_map_is_read_in_blocks_and_never_copied(mapped, basis, monkeypa
         sources.append(original(rows, *others, **more))
         return sources[-1]
 
-    monkeypatch.setattr(mercer.estimators.base, "ArraySource", recorded)
+    for module in (mercer.estimators.base, mercer.estimators.inputs):  # to predict, and to fit
+        monkeypatch.setattr(module, "ArraySource", recorded)
     y = np.arange(3000.0)
     fitted = model(basis).fit(mapped, y)
     fitted.predict(mapped)

@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, Landmarks, as_basis, as_generator
 from mercer.contracts import Array, RowSource
 from mercer.engines import Lanes
+from mercer.estimators.inputs import RowInputs
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.resuming import fingerprint_of
+from mercer.estimators.steps import SolverSteps
 from mercer.estimators.summary import Summary, summarize
 from mercer.estimators.targets import RegressionTargets
 from mercer.fit import (
@@ -39,11 +41,9 @@ from mercer.solvers import (
     CutOff,
     IterativeSolver,
     PreconditionedCG,
-    SolverPath,
     as_solver,
 )
-from mercer.sources import ArraySource, as_source, open_rows
-from mercer.sources.frames import from_frame
+from mercer.sources import ArraySource
 from mercer.validation import (
     MercerWarning,
     check_alphas,
@@ -51,9 +51,6 @@ from mercer.validation import (
     check_finite,
     check_flag,
     check_number,
-    check_same_length,
-    check_total_weight,
-    check_weight,
 )
 
 #: Parameters that are objects, and may be given by name.
@@ -68,7 +65,7 @@ _NAMED: dict[str, Callable[[Any], Any]] = {
 TOGETHER = 64
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(SolverSteps, RowInputs):
     """Least squares in a reproducing-kernel Hilbert space; see the regressor and the classifier."""
 
     _targets: Targets
@@ -107,9 +104,6 @@ class KernelEstimator(BaseEstimator):
 
     def _make_targets(self, source: RowSource) -> Targets:
         raise TypeError(f"{type(self).__name__} does not define _make_targets()")
-
-    def _check_targets(self, y: Any) -> Array:
-        raise TypeError(f"{type(self).__name__} does not define _check_targets()")
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -237,87 +231,6 @@ class KernelEstimator(BaseEstimator):
             "alpha": alpha,
             "alphas": None if self.alphas is None else check_alphas(self.alphas),
         }
-
-    def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> RowSource:
-        """Return rows as a source, checked as far as is possible without reading files."""
-        if isinstance(X, (str, Path, RowSource)):
-            source = X if isinstance(X, RowSource) else as_source(X, y, sample_weight)
-            if X is source and (y is not None or sample_weight is not None):
-                as_source(X, y, sample_weight)  # says why not
-            if not source.has_target:
-                raise ValueError(
-                    "a fit needs targets: fit(path, 'name of the target column'), or "
-                    "mercer.open_rows(path, target=...)"
-                )
-            self._check_features(source, reset=reset)
-            return source
-        X = self._validated_rows(X, reset=reset)
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                f"is None"
-            )
-        y = self._check_targets(y)
-        check_same_length(X.shape[0], y, "y")
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-            check_weight(weight)
-            check_total_weight(weight.sum())
-            present = weight > 0
-            if not present.all():  # a row of weight 0 is a row that is not there
-                check_finite(X, names=getattr(self, "feature_names_in_", None))
-                X, y, weight = X[present], y[present], weight[present]
-                if isinstance(as_kernel(self.kernel), Precomputed):
-                    X = X[:, present]
-                    self._present = np.flatnonzero(present)
-        names = getattr(self, "feature_names_in_", None)
-        return ArraySource(X, y, weight, None if names is None else [str(n) for n in names])
-
-    def _validated_rows(self, X: Any, *, reset: bool) -> Any:
-        kernel = as_kernel(self.kernel)
-        try:
-            X = validate_data(
-                self,
-                X,
-                accept_sparse="csr" if kernel.accepts_sparse else False,
-                dtype="numeric",
-                ensure_all_finite=False,
-                reset=reset,
-            )
-        except ValueError:
-            from_frame(X)  # names the column of a data frame that holds no numbers
-            raise
-        if X.dtype.kind not in "fiub":
-            raise ValueError(f"X must hold real numbers, got {X.dtype}")
-        if isinstance(kernel, Precomputed) and reset and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"a precomputed kernel is fitted on the square matrix K(train, train), "
-                f"got shape {X.shape}"
-            )
-        return X
-
-    def _check_features(self, source: RowSource, *, reset: bool) -> None:
-        names = source.feature_names
-        if reset:
-            self.n_features_in_ = source.n_features
-            if names is not None:
-                self.feature_names_in_ = np.asarray(names, dtype=object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return
-        if source.n_features != self.n_features_in_:
-            raise ValueError(
-                f"X has {source.n_features} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input"
-            )
-        known = getattr(self, "feature_names_in_", None)
-        if known is not None and names is not None and list(known) != list(names):
-            wrong = [name for name in names if name not in set(known)]
-            raise ValueError(
-                f"the columns must be those of the fit, in its order: {list(map(str, known))}; got "
-                f"{list(names)}" + (f" (unknown: {wrong})" if wrong else "")
-            )
 
     def _fit_source(
         self,
@@ -551,38 +464,6 @@ class KernelEstimator(BaseEstimator):
             found.effective_dimension = effective_dimension(found, bool(self.fit_intercept))
         return found.effective_dimension
 
-    def _has_path(self) -> bool:
-        check_is_fitted(self, "fit_")
-        if self.fit_.path is None:
-            raise AttributeError(
-                f"only iterative solvers have steps, and this model was solved directly "
-                f"({self.fit_.solution.reason}): use solver='kcgm', 'gradient_descent' or 'pcg'"
-            )
-        return True
-
-    @property
-    def path_(self) -> SolverPath:
-        """What an iterative solver did, step by step."""
-        self._has_path()
-        assert self.fit_.path is not None
-        return self.fit_.path
-
-    @property
-    def best_step_(self) -> int:
-        """The number of steps that the model has taken, as its rule chose them."""
-        self._has_path()
-        return self.fit_.solution.steps
-
-    @property
-    def validation_curve_(self) -> Array:
-        """Mean squared error on other rows after each step, in the units of y squared."""
-        curve = self.path_.validation_error
-        if curve is None:
-            raise AttributeError(
-                "this rule looks at no other rows: use stop='kfold' or stop='held_out'"
-            )
-        return curve
-
     def _staged(self, X: Any) -> Iterator[Array]:
         """Yield f(x) for every row after each step."""
         values = self.path_.values
@@ -642,19 +523,6 @@ class KernelEstimator(BaseEstimator):
         Lanes(list, lanes).run(source.blocks(block_rows), predict_block)
         out += intercept
         return out
-
-    def _prediction_source(self, X: Any) -> RowSource:
-        if isinstance(X, RowSource):
-            source = X
-        else:
-            unnamed = Path(X).suffix in (".npy", ".npz")
-            source = open_rows(X, columns=None if unnamed else self._columns())
-        self._check_features(source, reset=False)
-        return source
-
-    def _columns(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
 
     # -- scikit-learn's contract ---------------------------------------------------------------
 
