@@ -31,7 +31,7 @@ def run(repeats: int = 1) -> list[str]:
         rows=MANY,
         alpha=ALPHA,
         keep=False,
-        memory_limit="6GB",
+        memory_limit="9GB",
     )
     lines = [
         f"covtype, {TRAIN:,} rows, alpha = {ALPHA:g}: seconds to fit (test error; peak memory of "

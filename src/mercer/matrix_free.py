@@ -113,9 +113,12 @@ class _Problem:
         """Run the solver."""
         solver = self.solver
         tolerance = solver.tolerance or (FULL if self.basis.dual else APPROXIMATE)
+        spread = system.spread if solver.tolerance is None and not self.basis.dual else None
         # Products run on all cores by themselves; what else there is, is small.
         with blas_threads(1):
-            return conjugate_gradients(system, tolerance, solver.max_steps, start, self.steps())
+            return conjugate_gradients(
+                system, tolerance, solver.max_steps, start, self.steps(), spread
+            )
 
 
 class _Rows(_Problem):

@@ -141,6 +141,10 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Return ``Gamma c``; in the precision of blocks, unless ``exact``."""
         return c
 
+    def fast_gram(self) -> Array | None:
+        """Return Gamma in the precision of blocks, or None where ``penalty`` is as fast."""
+        return None
+
     def prediction(self, coefficients: Array) -> tuple[Callable[[Rows, Array], Array], Array, int]:
         """Return what predicts: ``evaluate(X, out)``, its coefficients (width, k), and the width.
 

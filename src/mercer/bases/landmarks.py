@@ -192,6 +192,10 @@ class Landmarks(GradedBasis):
         Lanes(list).run(range(0, self.size, step), add)
         return out
 
+    def fast_gram(self) -> Array:
+        """Return ``K(z_i, z_j)`` in the precision of blocks."""
+        return self._block_of(slice(0, self.size))
+
     def _block_of(self, rows: slice) -> Array:
         if isinstance(self.kernel_, Precomputed):
             return self.landmarks_[rows].astype(self.precision_)

@@ -20,6 +20,8 @@ from mercer.validation import check_overflow
 #: Rows of kept values that one product takes at a time: a few megabytes, near to the cores.
 SLICE = 256
 
+#: Such slices that a thread takes at a time.
+SLICES = 8
 #: Columns are padded to a multiple of this.
 PADDED = 8
 #: Bytes from which an array is worth pages of its own.
@@ -27,6 +29,11 @@ HUGE = 2**26
 
 #: Yields blocks of at most so many rows, with their encoded targets.
 Blocks = Callable[[int], Iterator[tuple[RowBlock, Array]]]
+
+
+def padded_columns(outputs: int) -> int:
+    """Return how many columns BLAS is at its best with, for at least ``outputs``."""
+    return outputs if outputs < PADDED // 2 else -(-outputs // PADDED) * PADDED
 
 
 def _large(shape: tuple[int, int], dtype: str) -> Array:
@@ -85,7 +92,7 @@ class RowProducts:
         done = 0
 
         def make() -> dict[str, Any]:
-            return {"cross": np.zeros((size, outputs + 1)), "y": np.zeros(outputs)}
+            return {"cross": np.zeros((size, outputs + 1)), "y": np.zeros((2, outputs))}
 
         def add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
             block, Y = piece
@@ -97,7 +104,8 @@ class RowProducts:
             for start in range(0, block.n_rows, SLICE):
                 part = slice(start, start + SLICE)
                 sums["cross"] += H[part].astype(np.float64).T @ right[part]
-            sums["y"] += right[:, -1] @ right[:, :-1]
+            sums["y"][0] += right[:, -1] @ right[:, :-1]
+            sums["y"][1] += np.einsum("ij,ij->j", right[:, :-1], right[:, :-1])
 
         def told(piece: tuple[RowBlock, Array]) -> None:
             nonlocal done
@@ -115,7 +123,7 @@ class RowProducts:
         total = sum(lane["cross"] for lane in lanes)
         check_overflow(total, self.basis.precision_)
         self.cross, self.sum_h = total[:, :-1], total[:, -1]
-        self.sum_y = sum(lane["y"] for lane in lanes)
+        self.sum_y, self.sum_yy = sum(lane["y"] for lane in lanes)
 
     def _evaluate(self, block: RowBlock, buffers: dict[str, Any]) -> Array:
         """Return values of a block, times the roots of its weights."""
@@ -139,28 +147,27 @@ class RowProducts:
         are in float64 always.
         """
         outputs = c.shape[1]
-        # BLAS is at its best with whole vectors of columns, and with H on the right.
-        width = outputs if outputs < PADDED // 2 else -(-outputs // PADDED) * PADDED
-        padded = np.zeros((len(c), width), dtype=np.float64 if exact else self.basis.precision_)
-        padded[:, :outputs] = c
+        width = padded_columns(outputs)
+        padded = np.zeros((width, len(c)), dtype=np.float64 if exact else self.basis.precision_)
+        padded[:outputs] = c.T
 
         def make() -> dict[str, Any]:
             return {"sum": np.zeros((width, len(c)))}
 
         def add(sums: dict[str, Any], H: Array) -> None:
-            H = H.astype(padded.dtype, copy=False)
-            sums["sum"] += (H @ padded).T @ H
+            for start in range(0, len(H), SLICE):
+                part = H[start : start + SLICE].astype(padded.dtype, copy=False)
+                sums["sum"] += (padded @ part.T) @ part
 
         if self.kept is not None:
             kept = self.kept
-            parts = (kept[start : start + SLICE] for start in range(0, len(kept), SLICE))
+            step = SLICE * SLICES
+            parts = (kept[start : start + step] for start in range(0, len(kept), step))
             lanes = Lanes(make, self._lanes).run(parts, add)
         else:
 
             def evaluate_and_add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
-                H = self._evaluate(piece[0], sums)
-                for start in range(0, len(H), SLICE):
-                    add(sums, H[start : start + SLICE])
+                add(sums, self._evaluate(piece[0], sums))
 
             lanes = Lanes(make, self._lanes).run(self._blocks(self._block_rows), evaluate_and_add)
         return np.asarray(sum(lane["sum"] for lane in lanes)[:outputs].T)

@@ -140,7 +140,7 @@ def product_plan(
         sample = min(n_rows, solver.preconditioner or 2 * size)
         block_rows = min(max(256, min(8192, BLOCK_ENTRIES // max(1, size))), max(1, n_rows))
         block = cores * block_rows * (size * (width + 8 * kernel.scratch) + 32 * columns)
-        matrix = size**2 * (width + 16 if size <= 8000 else 3 * width)
+        matrix = size**2 * (width + 16)
         memory = matrix + block + space + 16 * sample * columns
         values = n_rows * size * width
         keep = solver.keep is True or (solver.keep == "auto" and memory + values <= limit)

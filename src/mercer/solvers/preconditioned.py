@@ -13,7 +13,7 @@ from mercer.solvers.early_stopping import StepProgress
 from mercer.validation import check_choice, check_count, check_number
 
 #: The residual is computed anew, exactly, each time it has fallen by this factor.
-REFRESH = 1e-2
+REFRESH = 1e-3
 #: ... or after so many steps.
 REFRESH_STEPS = 30
 #: Between two exact residuals a fast product must at least halve it, or it is given up.
@@ -26,6 +26,8 @@ ROUNDING = 1e-13
 #: Steps that the rate of convergence is taken from, the slowest one that is believed, and a
 #: residual so small that no rate is asked for.
 DELAY, SLOWEST, SURE = 4, 0.9, 1e-3
+#: Share of the loss that the fit leaves, below which an error of f does not matter.
+LOSS = 1e-3
 #: Steps without progress after which there will be none.
 STALLED = 40
 #: Directions that the space holds at most before it starts anew.
@@ -50,7 +52,8 @@ class PreconditionedCG(BaseSolver):
     tolerance : float or None
         Stop when the error of f, in the norm that the fit minimizes and relative to f, is down to
         this: estimated by the residual and by what the last steps have changed. None
-        means 0.01 for a basis, which is an approximation itself, and 1e-5 for the full kernel.
+        means 0.01 for a basis, which is an approximation itself, or a thousandth of the loss that
+        the fit leaves, if that is more; and 1e-5 for the full kernel.
     max_steps : int
         The most steps that are made.
     preconditioner : int or None
@@ -145,8 +148,12 @@ def conjugate_gradients(
     max_steps: int,
     start: Array | None = None,
     progress: StepProgress | None = None,
+    spread: Array | None = None,
 ) -> Solution:
     """Solve to the tolerance, or say why not.
+
+    ``spread`` is the mean square of y in each column: where it is given, squared errors of f below
+    a thousandth of what the fit leaves of it are small enough as well.
 
     Block conjugate gradients: all columns share one space of preconditioned residuals, which grows
     by a product a step, and in which each is solved exactly. Directions are kept orthogonal to all
@@ -161,7 +168,14 @@ def conjugate_gradients(
     if not present.any():
         reason = "the right-hand side is zero, and so is the solution"
         return Solution(np.zeros_like(b), Status.CONVERGED, reason, 0, np.zeros(1))
-    target = np.where(present, tolerance**2 * scale, np.inf)
+
+    def negligible(relative_to: Array) -> Array:
+        left = 0.0 if spread is None else LOSS * np.maximum(spread - gains[-1], 0.0)
+        return np.where(present, np.maximum(tolerance**2 * relative_to, left), np.inf)
+
+    def settled() -> Array:
+        return _settled(energy, negligible(scale), gains, negligible(np.abs(gains[-1])))
+
     fast, noted = system.mixed, ""
     base, right = np.zeros_like(b), b
     if start is not None:
@@ -174,8 +188,9 @@ def conjugate_gradients(
     gains = [np.einsum("ij,ij->j", solution, b + residual)]
     space, step, status = _Subspace(len(b)), 0, Status.ITERATION_LIMIT
     try:
-        while not (done := _converged(energy, target, gains, tolerance)) and step < max_steps:
-            open_ = energy > target if np.any(energy > target) else energy > 0
+        while not (done := settled().all()) and step < max_steps:
+            large = energy > negligible(scale)
+            open_ = large if large.any() else ~settled()
             new, P_new = space.fresh(Z[:, open_], residual[:, open_])
             if new.shape[1] == 0 or space.V.shape[1] > WIDEST:
                 space = _Subspace(len(b))
@@ -202,11 +217,11 @@ def conjugate_gradients(
             low = np.all(energy <= REFRESH**2 * refreshed)
             due = low or step - refreshed_at >= REFRESH_STEPS
             # A residual that ends the iteration must be a true one.
-            if fast and (due or _converged(energy, target, gains, tolerance)):
+            if fast and (due or settled().all()):
                 base, right = solution, b - system.product(solution, exact=True)
                 residual, Z = right, system.precondition(right)
                 energy = np.einsum("ij,ij->j", residual, Z)
-                if not np.all(energy <= np.maximum(target, PROGRESS**2 * refreshed)):
+                if not np.all(energy <= np.maximum(negligible(scale), PROGRESS**2 * refreshed)):
                     fast, noted = False, "; float32 stopped making progress, float64 went on"
                     space = _Subspace(len(b))
                 refreshed, refreshed_at = energy, step
@@ -237,25 +252,22 @@ def _relative(energy: Array, scale: Array) -> float:
     return float(np.sqrt(np.max(np.maximum(energy[present], 0.0) / scale[present])))
 
 
-def _converged(energy: Array, target: Array, gains: list[Array], tolerance: float) -> bool:
-    """Whether the residual is small, and further steps would not change the solution.
+def _settled(energy: Array, target: Array, gains: list[Array], negligible: Array) -> Array:
+    """Tell, by column, if the residual is small and further steps would not change the solution.
 
     What a solution gains, ``2 b'x - x'Ax``, falls short of the optimum by the squared error in the
     norm of A (Hestenes and Stiefel, 1952): what is still to come is extrapolated from the growth
     over the last steps. The residual alone says less where the preconditioner has a larger penalty
     than the system.
     """
-    if not np.all(energy <= target):
-        return False
-    if np.all(energy <= SURE**2 * target):
-        return True
+    small, sure = energy <= target, energy <= SURE**2 * target
     if len(gains) <= DELAY + 1:
-        return False
+        return np.asarray(sure)
     last = np.maximum(gains[-1] - gains[-2], 0.0)
-    before = np.maximum(gains[-1 - DELAY] - gains[-2 - DELAY], np.finfo(float).tiny)
-    rate = np.clip(last / before, 1e-6, SLOWEST) ** (1 / DELAY)
+    before = np.maximum(gains[-1 - DELAY] - gains[-2 - DELAY], last)
+    rate = np.clip(last / np.maximum(before, np.finfo(float).tiny), 1e-6, SLOWEST) ** (1 / DELAY)
     coming = last * rate / (1.0 - rate)
-    return bool(np.all((coming <= tolerance**2 * np.abs(gains[-1])) | np.isinf(target)))
+    return np.asarray(sure | (small & (coming <= negligible)))
 
 
 def _stalled(residuals: list[float]) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import blas, lapack, solve_triangular
 
 from mercer.contracts import Array, Rows
-from mercer.moments.products import RowProducts
+from mercer.moments.products import RowProducts, padded_columns
 from mercer.validation import check_total_weight
 
 #: Functions up to which the preconditioner is factored in float64.
@@ -61,10 +61,10 @@ class RowSystem:
         self.mean_h = products.sum_h / weight if intercept else np.zeros(len(products.sum_h))
         self.mean_y = products.sum_y / weight if intercept else np.zeros(outputs)
         self.b = products.cross / weight - np.outer(self.mean_h, self.mean_y)
+        self.spread = np.maximum(products.sum_yy / weight - self.mean_y**2, 0.0)
         self.precondition = preconditioner
         # Where there is room for the values of all rows, there is for those of the landmarks.
-        gram = self.basis.gram() if products.kept is not None else None
-        self._gram = None if gram is None else gram.astype(self.basis.precision_)
+        self._gram = self.basis.fast_gram() if products.kept is not None else None
 
     @property
     def mixed(self) -> bool:
@@ -158,7 +158,7 @@ class LandmarkPreconditioner:
     """
 
     def __init__(self, basis: Any, alpha: float) -> None:
-        gram = np.asfortranarray(basis.gram())
+        gram = basis.gram().T  # symmetric, and this way in the order of LAPACK: no copy is made
         size = len(gram)
         penalty = alpha + UNSEEN * float(np.mean(gram.diagonal())) / size
         factor, info = lapack.dpotrf(gram, lower=1, clean=1)
@@ -176,14 +176,17 @@ class LandmarkPreconditioner:
     def __call__(self, R: Array) -> Array:
         """Return ``P^-1 R``."""
         assert self.factor is not None
+        outputs = R.shape[1]
+        padded = np.zeros((len(R), padded_columns(outputs)), order="F")
+        padded[:, :outputs] = R
         if self._commuting:
-            found, _ = lapack.dpotrs(self._inner, R, lower=1)
+            found, _ = lapack.dpotrs(self._inner, padded, lower=1, overwrite_b=1)
             found, _ = lapack.dpotrs(self.factor, found, lower=1, overwrite_b=1)
-            return np.asarray(found)
-        white = solve_triangular(self.factor, R, lower=True, check_finite=False)
+            return np.asarray(found[:, :outputs])
+        white = solve_triangular(self.factor, padded, lower=True, check_finite=False)
         white, _ = lapack.dpotrs(self._inner, white, lower=1, overwrite_b=1)
         found = solve_triangular(self.factor, white, lower=True, trans="T", check_finite=False)
-        return np.asarray(found)
+        return np.asarray(found[:, :outputs])
 
 
 def _sample_moments(basis: Any, X: Rows, weight: Array | None) -> tuple[Array, Array]:
