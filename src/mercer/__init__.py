@@ -1,6 +1,7 @@
 """Least-squares kernel learning from a laptop to a cluster."""
 
 from mercer.bases import FullKernel, Landmarks, RandomFeatures, Sketch
+from mercer.combine import Average, ConjugateRounds, ExactSum, NewtonRounds
 from mercer.datasets import load_letter
 from mercer.estimators import KernelClassifier, KernelRegressor, SolverPathDisplay
 from mercer.kernels import (
@@ -19,6 +20,7 @@ from mercer.kernels import (
 )
 from mercer.models import ModelFileError, load, save
 from mercer.moments import Moments
+from mercer.recipes import recipe
 from mercer.selection import GCV, KFold, LeaveOneOut
 from mercer.solvers import (
     KCGM,
@@ -32,15 +34,20 @@ from mercer.solvers import (
     StopOnHeldOut,
 )
 from mercer.sources import open_rows
-from mercer.validation import MemoryLimitError, MercerWarning
+from mercer.validation import EngineError, MemoryLimitError, MercerWarning
+from mercer.version import VERSION
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "GCV",
     "KCGM",
     "ArcCosine",
+    "Average",
+    "ConjugateRounds",
     "CutOff",
+    "EngineError",
+    "ExactSum",
     "FullKernel",
     "Gaussian",
     "GradientDescent",
@@ -57,6 +64,7 @@ __all__ = [
     "MercerWarning",
     "ModelFileError",
     "Moments",
+    "NewtonRounds",
     "PeriodicSpline",
     "Polynomial",
     "Precomputed",
@@ -75,5 +83,6 @@ __all__ = [
     "load",
     "load_letter",
     "open_rows",
+    "recipe",
     "save",
 ]

@@ -11,7 +11,7 @@ coefficients. Each part knows the one before it and none of those after.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
@@ -106,6 +106,7 @@ class Status(Enum):
     ITERATION_LIMIT = "reached the iteration limit before the tolerance"
     BREAKDOWN = "stopped by a numerical break-down; the best iterate is returned"
     COARSE = "solved, but float32 is too coarse for these functions"
+    DIVERGED = "the rounds diverge; the best of them is returned"
     INTERRUPTED = "interrupted; the best solution so far is returned"
 
     @property
@@ -155,3 +156,41 @@ class Solver(Protocol):
 
     def solve(self, state: Any, alpha: float) -> Solution:
         """Return the solution for one alpha."""
+
+
+#: Is told that so many of so many shards are done with a stage.
+ShardProgress: TypeAlias = "Callable[[str, int, int], None]"
+
+
+class Engine(Protocol):
+    """Runs tasks over shards, here or elsewhere. It knows no mathematics.
+
+    ``items`` are shards, or what a task made of each; ``common`` is handed to every task. A task is
+    a function that can be imported, called as ``task(item, *common)``.
+    """
+
+    progress: ShardProgress | None
+
+    def place(self, items: Sequence[Any]) -> list[Any]:
+        """Return items as tasks take them: in this process themselves, elsewhere references."""
+
+    def share(self, value: Any) -> Any:
+        """Return a value that many tasks take, to be sent once."""
+
+    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
+        """Run a task over items and leave each result where it was made."""
+
+    def map(
+        self, task: Callable[..., Any], items: Sequence[Any], *common: Any, label: str = ""
+    ) -> list[Any]:
+        """Run a task over items; return the results, in the order of the items."""
+
+    def reduce(
+        self,
+        task: Callable[..., Any],
+        add: Callable[[Any, Any], Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+    ) -> Any:
+        """Run a task over items and add the results, as a tree of fixed shape."""

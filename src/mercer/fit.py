@@ -51,10 +51,12 @@ def fit(
     rng: np.random.Generator,
     progress: Progress | None = None,
     previous: Fit | None = None,
+    shared: BasisTransformer | None = None,
 ) -> Fit:
     """Fit a model to a source; ``alpha`` None means to choose it by the criterion.
 
-    ``previous`` is a fit of the same rows that a solve by products may start from.
+    ``previous`` is a fit of the same rows that a solve by products may start from; ``shared`` is a
+    basis that is fitted already.
     """
     clock = Clock()
     if isinstance(solver, PreconditionedCG):
@@ -75,11 +77,12 @@ def fit(
             clock=clock,
             progress=progress,
             previous=previous,
+            shared=shared,
         )
         return judged(replace(by_products, **chosen))
     direct = Ridge() if isinstance(solver, IterativeSolver) else solver
     with clock.stage("basis"):
-        basis = plan.basis.fit_source(source, kernel, rng, plan.precision, plan.may_widen)
+        basis = shared or plan.basis.fit_source(source, kernel, rng, plan.precision, plan.may_widen)
 
     def second_pass(*arguments: Any) -> tuple[Array, Array]:
         return leave_one_out(source, targets, basis, plan, *arguments)
@@ -103,6 +106,7 @@ def fit(
         rows = by_rows()
         result = solved(rows)
         result.update(folds=None, dual_rows=(rows.system.Y, rows.system.weight))
+        result.update(weight=rows.system.total)
         hidden = 0
     else:
         moments = by_moments()
@@ -112,7 +116,7 @@ def fit(
             basis.widen()
             moments, hidden = by_moments(), 0
             result = solved(moments)
-        result.update(folds=list(moments.folds))
+        result.update(folds=list(moments.folds), weight=moments.total.weight)
     found = Fit(**result, basis=basis, plan=plan, n_rows=source.n_rows, seconds=clock.seconds)
     return judged(found, hidden)
 

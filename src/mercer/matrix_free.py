@@ -45,13 +45,17 @@ def fit_by_products(
     clock: Clock,
     progress: Progress | None = None,
     previous: Fit | None = None,
+    shared: BasisTransformer | None = None,
 ) -> Fit:
     """Fit a model to a source by preconditioned conjugate gradients.
 
-    ``previous`` is a fit of the same rows and functions to start from.
+    ``previous`` is a fit of the same rows and functions to start from; ``shared`` is a basis that
+    is fitted already.
     """
     with clock.stage("basis"):
-        if previous is None:
+        if shared is not None:
+            basis = shared
+        elif previous is None:
             precision: Precision = "float64" if plan.basis.dual else plan.precision
             lean = plan.size > LEAN
             basis = plan.basis.fit_source(
@@ -71,6 +75,7 @@ def fit_by_products(
         solution=solution,
         alpha=alpha,
         total_weight=problem.count,
+        weight=problem.weight,
         n_rows=source.n_rows,
         seconds=clock.seconds,
         path=SolverPath(residuals=solution.residuals[1:]),
@@ -81,6 +86,7 @@ class _Problem:
     """What both kinds need."""
 
     count: float
+    weight: float
 
     def __init__(
         self,
@@ -113,12 +119,9 @@ class _Problem:
         """Run the solver."""
         solver = self.solver
         tolerance = solver.tolerance or (FULL if self.basis.dual else APPROXIMATE)
-        spread = system.spread if solver.tolerance is None and not self.basis.dual else None
         # Products run on all cores by themselves; what else there is, is small.
         with blas_threads(1):
-            return conjugate_gradients(
-                system, tolerance, solver.max_steps, start, self.steps(), spread
-            )
+            return conjugate_gradients(system, tolerance, solver.max_steps, start, self.steps())
 
 
 class _Rows(_Problem):
@@ -153,6 +156,7 @@ class _Rows(_Problem):
                     "use solver='ridge'"
                 )
         products = self._read()
+        self.weight = products.weight
         self.count = max(products.weight, float(products.rows))
         system = RowSystem(products, alpha, self.intercept, preconditioner)
         with self.clock.stage("solve"):
@@ -211,7 +215,8 @@ class _FullKernel(_Problem):
         Y = np.vstack([Y for _, Y in blocks])
         ones = [np.ones(b.n_rows) if b.weight is None else b.weight for b, _ in blocks]
         weight = np.concatenate(ones)
-        self.count = max(float(weight.sum()), float(np.count_nonzero(weight)))
+        self.weight = float(weight.sum())
+        self.count = max(self.weight, float(np.count_nonzero(weight)))
         points, kernel = self.basis.landmarks_, self.basis.kernel_
         with self.clock.stage("preconditioner"):
             F, _ = pivoted_cholesky(kernel, points, self.plan.sample, self.rng)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer.bases import BasisTransformer
+from mercer.combine import Communication
 from mercer.contracts import Array, RowBlock, RowSource, Solution, Status
 from mercer.moments import Moments
 from mercer.selection import Plan
@@ -58,6 +59,7 @@ class Fit:
     alpha: float
     total_weight: float
     n_rows: int
+    weight: float = 0.0  # the sum of the rows' weights
     effective_dimension: float | None = None
     alphas: Array | None = None
     scores: Any = None
@@ -66,6 +68,8 @@ class Fit:
     dual_rows: tuple[Array, Array] | None = None  # targets (n, k) and weights of the full kernel
     path: SolverPath | None = None  # of an iterative solver
     run: Run | None = None  # to go on with; it is not copied or stored
+    combination: str = ""  # how shards were combined
+    communication: Communication | None = None  # what shards sent, and were sent
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "run": None}

@@ -22,6 +22,10 @@ class MemoryLimitError(MemoryError, ValueError):
     """The plan of a fit does not fit into ``memory_limit``; nothing was read or computed yet."""
 
 
+class EngineError(RuntimeError):
+    """A cluster cannot go on: its workers are gone, or tasks end them. Nothing was fitted."""
+
+
 def closest(name: str, options: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest option, or all options if none is near.
 

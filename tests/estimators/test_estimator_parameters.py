@@ -1,5 +1,8 @@
 """Every parameter takes effect, by the constructor, by set_params and in a grid search."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -24,9 +27,26 @@ from mercer import (
     RandomFeatures,
     Ridge,
 )
+from mercer.engines import ThreadEngine
 
 X, Y = rows(), targets(rows())
 NEW = rows(12, seed=9)
+
+OF_SHARDS = {"basis": Landmarks(5)}
+CHECKPOINT = tempfile.TemporaryDirectory()
+
+
+def shards_of(model):
+    told = model.fit_.communication
+    return 0 if told is None else told.shards
+
+
+def wrote_a_checkpoint():
+    files = list(Path(CHECKPOINT.name).iterdir())
+    for file in files:
+        file.unlink()
+    return any(file.name == "fit.json" for file in files)
+
 
 #: parameter -> (settings before, new value, what a fit must show after)
 EFFECTS = {
@@ -65,6 +85,28 @@ EFFECTS = {
     ),
     "warm_start": ({"solver": "kcgm"}, True, lambda m: m._fitted_to is not None),
     "verbose": ({}, 2, lambda m: m.verbose == 2),  # what it prints: see the summary's tests
+    "shards": (OF_SHARDS, 3, lambda m: shards_of(m) == 3),
+    "shuffle": ({**OF_SHARDS, "shards": 2}, False, lambda m: not m.shuffle),
+    "combine": (
+        {**OF_SHARDS, "shards": 2},
+        "average",
+        lambda m: m.fit_.combination.startswith("average"),
+    ),
+    "rounds": (
+        {**OF_SHARDS, "shards": 2, "combine": "conjugate"},
+        2,
+        lambda m: m.n_iter_ == 2,
+    ),
+    "engine": (
+        {**OF_SHARDS, "shards": 2},
+        ThreadEngine(workers=1),
+        lambda m: isinstance(m.engine, ThreadEngine) and shards_of(m) == 2,
+    ),
+    "checkpoint": (
+        OF_SHARDS,
+        CHECKPOINT.name,
+        lambda m: wrote_a_checkpoint(),
+    ),
 }
 
 

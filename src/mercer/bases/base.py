@@ -50,6 +50,8 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     #: Whether the solution is found in the dual form, on all rows.
     dual = False
+    #: Whether the functions are made of all rows, so that shards cannot share them.
+    local = False
     kernel: str | Kernel | None
     random_state: Any
     kernel_: Kernel
@@ -151,6 +153,13 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Their product is ``h(x)'c``; other functions than h may give it in less time.
         """
         return self.evaluate, coefficients, self.size
+
+    def expansion(self, coefficients: Array) -> tuple[Array, Array]:
+        """Return f as a sum of kernel functions: coefficients (p, k) and points (p, d)."""
+        raise ValueError(
+            f"{type(self).__name__} has no points that its functions are made of: shards share it, "
+            f"so leave local_basis=False"
+        )
 
     def factorize(self, may_widen: bool) -> None:
         """Make up for what a lean fit left out: drop functions that depend on others."""

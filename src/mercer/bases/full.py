@@ -38,6 +38,7 @@ class FullKernel(Landmarks):
     """
 
     dual = True
+    local = True
 
     def __init__(self, kernel: str | Kernel | None = None) -> None:
         self.kernel = kernel
@@ -65,6 +66,12 @@ class FullKernel(Landmarks):
         self.__dict__.pop("factor_", None)
         self.n_dropped_ = 0
         return self._place(points, kernel.fitted(points), precision)
+
+    def of_points(self, points: Array, kernel: Kernel) -> Self:
+        """Take points that are given, in their order, and a kernel that needs no more rows."""
+        self.indices_ = None
+        self.n_dropped_ = 0
+        return self._place(points, kernel.fitted(points[:1]), "float64")
 
     def _fit_alone(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
         self.fit_source(source, kernel, rng, "float64")

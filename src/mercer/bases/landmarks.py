@@ -104,7 +104,7 @@ class Landmarks(GradedBasis):
                 )
             return self._order(dense(points)[:, self.indices_], kernel, precision, may_widen)
         pilot = points
-        if size < min(SAMPLE, source.n_rows) or self.indices_ is None:
+        if kernel.needs_rows and (size < min(SAMPLE, source.n_rows) or self.indices_ is None):
             # Few landmarks, or points that are no rows, say little of the distances between rows.
             pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
         return self._order(points, kernel.fitted(pilot), precision, may_widen, lean)
@@ -191,6 +191,10 @@ class Landmarks(GradedBasis):
 
         Lanes(list).run(range(0, self.size, step), add)
         return out
+
+    def expansion(self, coefficients: Array) -> tuple[Array, Array]:
+        """Return the coefficients and the landmarks."""
+        return coefficients, self.landmarks_
 
     def fast_gram(self) -> Array:
         """Return ``K(z_i, z_j)`` in the precision of blocks."""

@@ -72,7 +72,9 @@ class RandomFeatures(BasisTransformer):
     ) -> Self:
         """Resolve the kernel on a sample of rows and draw the functions."""
         check_flag(self.orthogonal, "orthogonal")
-        pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
+        pilot = np.zeros((1, source.n_features))
+        if kernel.needs_rows:
+            pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
         self.kernel_ = kernel.fitted(pilot)
         self.features_ = self.kernel_.feature_map(
             self.wanted_size(source.n_rows), source.n_features, rng, self.orthogonal

@@ -71,6 +71,7 @@ class Sketch(GradedBasis):
     True
     """
 
+    local = True
     _points = "points_"
     _project: Project
 
@@ -160,6 +161,10 @@ class Sketch(GradedBasis):
         """Return the kernel at all rows and ``G'c``: no transform for every new row."""
         weights = self.projection_.transposed(coefficients)
         return self._kernel_values, weights, len(self.points_)
+
+    def expansion(self, coefficients: Array) -> tuple[Array, Array]:
+        """Return ``G'c`` and all rows."""
+        return self.projection_.transposed(coefficients), self.points_
 
     def gram(self) -> Array:
         """Return ``G K G'`` in float64, from blocks of rows of K, on all cores."""

@@ -6,6 +6,7 @@ depends on the number of lanes alone and never on which thread was faster.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,14 +18,30 @@ import joblib
 import scipy.linalg  # noqa: F401  (loads the BLAS that _controller must find)
 from threadpoolctl import ThreadpoolController
 
+_here = threading.local()
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Accumulator = TypeVar("Accumulator")
 
 
 def available_cores() -> int:
-    """Cores this process may use (respects affinity, cgroups and ``LOKY_MAX_CPU_COUNT``)."""
-    return max(1, int(joblib.cpu_count()))
+    """Cores this thread may use: one in a task of an engine, which runs many, else all.
+
+    All are those of the process (affinity, cgroups and ``LOKY_MAX_CPU_COUNT`` are respected).
+    """
+    return 1 if getattr(_here, "alone", False) else max(1, int(joblib.cpu_count()))
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Let this thread use one core only while the context lasts."""
+    before = getattr(_here, "alone", False)
+    _here.alone = True
+    try:
+        yield
+    finally:
+        _here.alone = before
 
 
 @contextmanager

@@ -16,11 +16,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, Landmarks, as_basis, as_generator
+from mercer.combine import Combination, as_combination
 from mercer.contracts import Array, RowSource
 from mercer.engines import Lanes
-from mercer.estimators.inputs import RowInputs
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.resuming import fingerprint_of
+from mercer.estimators.sharding import ShardedFits
 from mercer.estimators.steps import SolverSteps
 from mercer.estimators.summary import Summary, summarize
 from mercer.estimators.targets import RegressionTargets
@@ -59,13 +60,14 @@ _NAMED: dict[str, Callable[[Any], Any]] = {
     "basis": as_basis,
     "solver": as_solver,
     "selection": as_criterion,
+    "combine": as_combination,
 }
 
 #: Columns of solutions that staged predictions evaluate the basis for at a time.
 TOGETHER = 64
 
 
-class KernelEstimator(SolverSteps, RowInputs):
+class KernelEstimator(SolverSteps, ShardedFits):
     """Least squares in a reproducing-kernel Hilbert space; see the regressor and the classifier."""
 
     _targets: Targets
@@ -86,6 +88,12 @@ class KernelEstimator(SolverSteps, RowInputs):
         random_state: Any = None,
         warm_start: bool = False,
         verbose: int = 0,
+        shards: int | None = None,
+        shuffle: bool = True,
+        combine: str | Combination = "sum",
+        rounds: int = 8,
+        engine: Any = None,
+        checkpoint: Any = None,
     ) -> None:
         self.kernel = kernel
         self.basis = basis
@@ -99,6 +107,12 @@ class KernelEstimator(SolverSteps, RowInputs):
         self.random_state = random_state
         self.warm_start = warm_start
         self.verbose = verbose
+        self.shards = shards
+        self.shuffle = shuffle
+        self.combine = combine
+        self.rounds = rounds
+        self.engine = engine
+        self.checkpoint = checkpoint
 
     # -- what subclasses say -------------------------------------------------------------------
 
@@ -107,25 +121,33 @@ class KernelEstimator(SolverSteps, RowInputs):
 
     # -- fitting -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, shard_labels: Any = None
+    ) -> Self:
         """Fit to rows.
 
         Parameters
         ----------
-        X : array, data frame, sparse rows, path or row source
+        X : array, data frame, sparse rows, path, row source, list of paths or Dask collection
             Rows of numbers. A path (.npy, .npz, .csv, .tsv, .csv.gz, .parquet or a folder of
             Parquet files) or a source from :func:`mercer.open_rows` is read in blocks and never
-            held whole.
+            held whole. The files of a list, and the partitions of a Dask array or data frame, are
+            shards.
         y : array of shape (n,) or (n, k), or the name of the target column of a file
             Targets.
         sample_weight : array of shape (n,), or the name of a column of a file
             Weights, at least 0; weight 2 is the row twice.
+        shard_labels : array of shape (n,) or None
+            Which shard each row of an array belongs to, instead of ``shards``.
 
         Returns
         -------
         self
         """
         settings = self._settings()
+        if self._is_sharded(X, shard_labels):
+            with self._all_or_nothing():
+                return self._fit_over_shards(X, y, sample_weight, shard_labels, settings)
         with self._all_or_nothing():
             source = self._source(X, y, sample_weight, reset=True)
             fingerprint = fingerprint_of(self, source) if self.warm_start else None
@@ -211,6 +233,7 @@ class KernelEstimator(SolverSteps, RowInputs):
             int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose"
         )
         parse_memory(self.memory_limit)
+        self._sharding()
         if not (isinstance(self.basis, str) and self.basis == "auto"):
             as_basis(self.basis)
         if isinstance(self.basis, BasisTransformer) and self.basis.kernel is not None:
@@ -271,14 +294,6 @@ class KernelEstimator(SolverSteps, RowInputs):
         if present is not None:  # new rows of a precomputed kernel have a column for every row
             found.basis.indices_ = present[found.basis.indices_]
         return self._finish(found)
-
-    @staticmethod
-    def _pieces(settings: dict[str, Any]) -> tuple[int, float | None]:
-        """Return in how many pieces rows are kept, and the share of the last of two, if uneven."""
-        if isinstance(settings["solver"], IterativeSolver):
-            rule = settings["solver"].rule()
-            return rule.folds, rule.held_out
-        return (settings["criterion"].folds if settings["alpha"] is None else 1), None
 
     def _go_on(self, settings: dict[str, Any]) -> Self:
         """Take more steps, or fewer, from where the last fit of the same rows stopped."""
@@ -381,6 +396,14 @@ class KernelEstimator(SolverSteps, RowInputs):
     def _check_sums(self) -> None:
         """Refuse what needs sums over rows, where a model was saved without them."""
         if self.fit_.folds is None and self.fit_.dual_rows is None:
+            if self.fit_.combination:
+                raise AttributeError(
+                    f"this model is an {self.fit_.combination}, and their sums over rows stayed "
+                    f"with the shards: fit it with combine='sum'"
+                    if self.fit_.combination.startswith("average")
+                    else f"this model was found by {self.fit_.combination}, and sums over rows "
+                    f"stayed with the shards: fit it with combine='sum'"
+                )
             if self.fit_.plan.sample:
                 raise AttributeError(
                     "this model was solved by products and has no sums over rows, which this "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer.contracts import Array, RowSource
 from mercer.estimators.base import KernelEstimator
-from mercer.estimators.targets import ClassTargets
+from mercer.estimators.targets import ClassTargets, classes_of
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -32,6 +33,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         Class labels, sorted.
     alpha_, cv_results_, effective_dimension_, basis_, kernel_, coef_, intercept_, moments_, fit_
         As in :class:`KernelRegressor`.
+    communication_
+        Of a fit over shards, as in :class:`KernelRegressor`.
     path_, best_step_, validation_curve_
         Of iterative solvers, as in :class:`KernelRegressor`.
 
@@ -48,7 +51,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def _make_targets(self, source: RowSource) -> ClassTargets:
         announced: ClassTargets | None = getattr(self, "_announced", None)
-        targets = announced or ClassTargets.of_source(source, 100_000)
+        return self._with_classes(announced or ClassTargets.of_source(source, 100_000))
+
+    def _with_classes(self, targets: ClassTargets) -> ClassTargets:
         if len(targets.classes) < 2:
             raise ValueError(
                 f"a classifier needs at least two classes, got one class: "
@@ -56,6 +61,12 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             )
         self.classes_ = targets.classes
         return targets
+
+    def _target_summary(self) -> Any:
+        return classes_of
+
+    def _pooled_targets(self, summaries: Sequence[Array]) -> ClassTargets:
+        return self._with_classes(ClassTargets(functools.reduce(np.union1d, summaries)))
 
     def _check_targets(self, y: Any) -> Array:
         y = column_or_1d(y, warn=True)

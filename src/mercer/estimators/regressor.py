@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 
 from mercer.contracts import Array, RowSource
 from mercer.estimators.base import KernelEstimator
-from mercer.estimators.targets import RegressionTargets, as_numbers
+from mercer.estimators.targets import RegressionTargets, TargetSummary, as_numbers
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -60,6 +60,24 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         rule or the number of steps of an iterative solver was changed.
     verbose : int
         1 shows progress, 2 also prints the summary.
+    shards : int or None
+        Into how many shards rows are cut; each is fitted where it is. None means no shards, but for
+        a list of files, a Dask collection (their parts are the shards) and an ``engine`` (a folder
+        of Parquet files is cut at its row groups).
+    shuffle : bool
+        Whether rows of an array are dealt to shards at random, by ``random_state``; otherwise
+        shards are stretches of consecutive rows, as they always are for files.
+    combine : "sum", "average", "newton", "conjugate" or combination object
+        What is made of the shards: the exact solution of all rows from the sum of their moments,
+        the average of their models, or rounds of communication towards the exact solution. See
+        :mod:`mercer.combine`.
+    rounds : int
+        How many rounds "newton" and "conjugate" make.
+    engine : None, dask.distributed.Client, cluster or address
+        Where shards are: threads of this process, or the workers of a Dask cluster.
+    checkpoint : path or None
+        A folder in which a fit over shards writes down what is finished. A fit that is started
+        again with the same folder, parameters and rows goes on from there.
 
     Attributes
     ----------
@@ -83,6 +101,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Mean squared error on other rows after each step, where the rule looks at some.
     moments_ : Moments
         Sums over all rows seen, of graded functions (:mod:`mercer.bases.grading`).
+    communication_ : Communication
+        What shards have sent and been sent, of a fit over shards.
     fit_ : Fit
         Everything the fit found: plan, solution with its status, seconds by stage.
     n_features_in_ : int
@@ -103,6 +123,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def _make_targets(self, source: RowSource) -> RegressionTargets:
         first = next(iter(source.targets(100_000)), np.zeros(0))
         return RegressionTargets.of(first, bool(self.fit_intercept))
+
+    def _target_summary(self) -> Any:
+        return TargetSummary.of
+
+    def _pooled_targets(self, summaries: Sequence[TargetSummary]) -> RegressionTargets:
+        return RegressionTargets.pooled(summaries, bool(self.fit_intercept))
 
     def _check_targets(self, y: Any) -> Array:
         if np.asarray(y).dtype.kind in "USO":

@@ -55,6 +55,12 @@ def summarize(name: str, fit: Fit, selection: str, outputs: int, automatic_alpha
     if plan.solver_reason:
         way = "products with kernel blocks" if plan.sample else "moments"
         rows.append(("solver", f"{way} ({plan.solver_reason})"))
+    if fit.communication is not None:
+        told = fit.communication
+        sent = f"{told.numbers:,} numbers to and from each, {human_bytes(told.bytes)} in all"
+        rows.append(("shards", f"{told.shards:,} ({fit.combination}; {sent})"))
+    elif fit.combination:
+        rows.append(("shards", fit.combination))
     rows.append(("memory", f"estimated {human_bytes(plan.memory)} above the data"))
     spent = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in fit.seconds.items())
     rows.append(("time", f"{sum(fit.seconds.values()):.2f} s ({spent})"))

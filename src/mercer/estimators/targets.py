@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer.contracts import Array, RowSource
 from mercer.validation import check_finite, closest
+
+#: Rows of y that are looked at together.
+ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -28,9 +32,23 @@ class RegressionTargets:
         values = as_numbers(y, 0)
         origin = values.mean(axis=0) if intercept else np.zeros(values.shape[1])
         spread = np.sqrt(np.mean((values - origin) ** 2, axis=0))
-        usable = np.isfinite(spread) & (spread > 0)
-        scale = 2.0 ** np.round(np.log2(np.where(usable, spread, 1.0)))
-        return cls(origin, scale, np.ndim(y) == 2)
+        return cls(origin, _power_of_two(spread), np.ndim(y) == 2)
+
+    @classmethod
+    def pooled(cls, summaries: Sequence[TargetSummary], intercept: bool) -> RegressionTargets:
+        """Take origin and scale from what shards say of their y."""
+        shapes = {(len(s.mean), s.columns) for s in summaries}
+        if len(shapes) > 1:
+            raise ValueError(
+                f"y must have the same columns in all shards, got {sorted(n for n, _ in shapes)}"
+            )
+        counts = np.array([s.count for s in summaries], dtype=float)
+        shares = counts / counts.sum()
+        means = np.array([s.mean for s in summaries])
+        origin = shares @ means if intercept else np.zeros(means.shape[1])
+        variances = np.array([s.variance for s in summaries])
+        spread = np.sqrt(shares @ (variances + (means - origin) ** 2))
+        return cls(origin, _power_of_two(spread), summaries[0].columns)
 
     @property
     def outputs(self) -> int:
@@ -43,6 +61,33 @@ class RegressionTargets:
         if values.shape[1] != self.outputs:
             raise ValueError(f"y must have {self.outputs} columns as before, got {values.shape[1]}")
         return np.asarray((values - self.origin) / self.scale)
+
+
+def _power_of_two(spread: Array) -> Array:
+    usable = np.isfinite(spread) & (spread > 0)
+    return np.asarray(2.0 ** np.round(np.log2(np.where(usable, spread, 1.0))))
+
+
+@dataclass(frozen=True)
+class TargetSummary:
+    """What a shard says of its y: enough to choose one origin and scale for all."""
+
+    count: int
+    mean: Array  # (k,)
+    variance: Array  # (k,)
+    columns: bool
+
+    @classmethod
+    def of(cls, source: RowSource) -> TargetSummary:
+        """Sum up the first rows: origin and scale need not be exact."""
+        y = next(iter(source.targets(ROWS)))
+        values = as_numbers(y, 0)
+        return cls(len(values), values.mean(axis=0), values.var(axis=0), np.ndim(y) == 2)
+
+
+def classes_of(source: RowSource) -> Array:
+    """Return the classes of a shard."""
+    return ClassTargets.of_source(source, ROWS).classes
 
 
 def as_numbers(y: Array, start: int) -> Array:

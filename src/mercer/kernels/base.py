@@ -53,6 +53,11 @@ class Kernel(BaseEstimator):
     def check_parts(self) -> None:
         """Refuse parts that are no kernels, where a kernel is made of others."""
 
+    @property
+    def needs_rows(self) -> bool:
+        """Whether a parameter is still to be taken from data."""
+        return any(isinstance(v, str) and v == "median" for v in self.get_params().values())
+
     def fitted(self, X: Rows) -> Kernel:
         """Return a copy whose parameters are numbers, with those taken from data resolved on X."""
         return self

@@ -19,7 +19,10 @@ def check_fit(found: Fit, outputs: int) -> None:
     size, plan = found.basis.size, found.plan
     check_number(found.alpha, "alpha", minimum=0.0)
     check_number(found.total_weight, "total_weight", above=0.0)
+    check_number(found.weight, "weight", minimum=0.0)
     check_count(found.n_rows, "n_rows")
+    if not isinstance(found.combination, str):
+        raise ValueError(f"combination must be text, got {type(found.combination).__name__}")
     if plan.precision not in ("float32", "float64"):
         raise ValueError(f"precision must be float32 or float64, got {plan.precision!r}")
     for name, largest in LARGEST.items():

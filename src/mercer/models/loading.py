@@ -148,7 +148,7 @@ def _fit(
 ) -> Fit:
     plan = decoder.mapping(_entry(decoder, document["fit"], "plan"), "plan")
     solution = decoder.mapping(_entry(decoder, document["fit"], "solution"), "solution")
-    for name in ("path", "run"):
+    for name in ("path", "run", "communication"):
         if name in values:
             raise decoder.error(f"{name} must not be a part of what was found")
     kept = {}

@@ -7,6 +7,7 @@ from typing import Any
 
 from mercer.bases import BASES
 from mercer.bases.sketch import KINDS
+from mercer.combine import COMBINATIONS
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
 from mercer.estimators.targets import ClassTargets, RegressionTargets
 from mercer.kernels import KERNELS, Product, Sum
@@ -50,6 +51,7 @@ REGISTRY: dict[str, type] = {
         *SOLVERS.values(),
         *RULES.values(),
         *CRITERIA.values(),
+        *COMBINATIONS.values(),
         *FEATURE_MAPS,
         *PROJECTIONS,
         ClassTargets,

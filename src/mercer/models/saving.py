@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, Landmarks, RandomFeatures, Sketch
 from mercer.estimators import KernelEstimator
+from mercer.estimators.sharding import stored_engine
 from mercer.models.container import write_container
 from mercer.models.encode import Encoder, Json
 from mercer.models.registry import ESTIMATORS, parameters
 from mercer.result import Fit
+from mercer.version import VERSION
 
 #: What load() reads; a change that an older mercer would misread needs another number.
 FORMAT = 1
@@ -27,7 +29,7 @@ BASIS_STATE: dict[type[BasisTransformer], tuple[str, ...]] = {
     Sketch: ("points_", "projection_", "indices_", "n_dropped_"),
 }
 #: Parts of a fit that have a place of their own in the file, or none.
-APART = ("basis", "plan", "solution", "folds", "dual_rows", "path", "run")
+APART = ("basis", "plan", "solution", "folds", "dual_rows", "path", "run", "communication")
 #: What is kept of the steps of an iterative solver: its curves, not its solutions.
 CURVES = ("residuals", "training_error", "validation_error", "by_fold")
 #: What further rows need; the factor is that of the functions that moments are sums of.
@@ -82,7 +84,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         "library": library_version(),
         "estimator": {
             "type": kind,
-            "params": encoder.mapping(parameters(estimator), "estimator"),
+            "params": encoder.mapping(_parameters(estimator), "estimator"),
         },
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
@@ -114,9 +116,7 @@ def with_suffix(path: str | os.PathLike[str]) -> Path:
 
 def library_version() -> str:
     """Return the version of mercer."""
-    from mercer import __version__  # at the call: the package imports this module
-
-    return __version__
+    return VERSION
 
 
 def basis_state(cls: type) -> tuple[str, ...]:
@@ -125,6 +125,15 @@ def basis_state(cls: type) -> tuple[str, ...]:
         if issubclass(cls, kind):
             return ("kernel_", "precision_", *names)
     raise TypeError(f"models with the basis {cls.__name__} cannot be written to a file")
+
+
+def _parameters(estimator: KernelEstimator) -> dict[str, Any]:
+    """Return the parameters of an estimator; its engine by its address, paths as text."""
+    found = parameters(estimator)
+    found["engine"] = stored_engine(found["engine"])
+    if found["checkpoint"] is not None:
+        found["checkpoint"] = str(found["checkpoint"])
+    return found
 
 
 def _basis(encoder: Encoder, basis: Any) -> dict[str, Json]:

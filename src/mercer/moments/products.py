@@ -92,7 +92,7 @@ class RowProducts:
         done = 0
 
         def make() -> dict[str, Any]:
-            return {"cross": np.zeros((size, outputs + 1)), "y": np.zeros((2, outputs))}
+            return {"cross": np.zeros((size, outputs + 1)), "y": np.zeros(outputs)}
 
         def add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
             block, Y = piece
@@ -104,8 +104,7 @@ class RowProducts:
             for start in range(0, block.n_rows, SLICE):
                 part = slice(start, start + SLICE)
                 sums["cross"] += H[part].astype(np.float64).T @ right[part]
-            sums["y"][0] += right[:, -1] @ right[:, :-1]
-            sums["y"][1] += np.einsum("ij,ij->j", right[:, :-1], right[:, :-1])
+            sums["y"] += right[:, -1] @ right[:, :-1]
 
         def told(piece: tuple[RowBlock, Array]) -> None:
             nonlocal done
@@ -123,7 +122,7 @@ class RowProducts:
         total = sum(lane["cross"] for lane in lanes)
         check_overflow(total, self.basis.precision_)
         self.cross, self.sum_h = total[:, :-1], total[:, -1]
-        self.sum_y, self.sum_yy = sum(lane["y"] for lane in lanes)
+        self.sum_y = sum(lane["y"] for lane in lanes)
 
     def _evaluate(self, block: RowBlock, buffers: dict[str, Any]) -> Array:
         """Return values of a block, times the roots of its weights."""

@@ -26,8 +26,6 @@ ROUNDING = 1e-13
 #: Steps that the rate of convergence is taken from, the slowest one that is believed, and a
 #: residual so small that no rate is asked for.
 DELAY, SLOWEST, SURE = 4, 0.9, 1e-3
-#: Share of the loss that the fit leaves, below which an error of f does not matter.
-LOSS = 1e-3
 #: Steps without progress after which there will be none.
 STALLED = 40
 #: Directions that the space holds at most before it starts anew.
@@ -52,8 +50,7 @@ class PreconditionedCG(BaseSolver):
     tolerance : float or None
         Stop when the error of f, in the norm that the fit minimizes and relative to f, is down to
         this: estimated by the residual and by what the last steps have changed. None
-        means 0.01 for a basis, which is an approximation itself, or a thousandth of the loss that
-        the fit leaves, if that is more; and 1e-5 for the full kernel.
+        means 0.01 for a basis, which is an approximation itself, and 1e-5 for the full kernel.
     max_steps : int
         The most steps that are made.
     preconditioner : int or None
@@ -148,12 +145,8 @@ def conjugate_gradients(
     max_steps: int,
     start: Array | None = None,
     progress: StepProgress | None = None,
-    spread: Array | None = None,
 ) -> Solution:
     """Solve to the tolerance, or say why not.
-
-    ``spread`` is the mean square of y in each column: where it is given, squared errors of f below
-    a thousandth of what the fit leaves of it are small enough as well.
 
     Block conjugate gradients: all columns share one space of preconditioned residuals, which grows
     by a product a step, and in which each is solved exactly. Directions are kept orthogonal to all
@@ -168,13 +161,10 @@ def conjugate_gradients(
     if not present.any():
         reason = "the right-hand side is zero, and so is the solution"
         return Solution(np.zeros_like(b), Status.CONVERGED, reason, 0, np.zeros(1))
-
-    def negligible(relative_to: Array) -> Array:
-        left = 0.0 if spread is None else LOSS * np.maximum(spread - gains[-1], 0.0)
-        return np.where(present, np.maximum(tolerance**2 * relative_to, left), np.inf)
+    target = np.where(present, tolerance**2 * scale, np.inf)
 
     def settled() -> Array:
-        return _settled(energy, negligible(scale), gains, negligible(np.abs(gains[-1])))
+        return _settled(energy, target, gains, tolerance)
 
     fast, noted = system.mixed, ""
     base, right = np.zeros_like(b), b
@@ -189,7 +179,7 @@ def conjugate_gradients(
     space, step, status = _Subspace(len(b)), 0, Status.ITERATION_LIMIT
     try:
         while not (done := settled().all()) and step < max_steps:
-            large = energy > negligible(scale)
+            large = energy > target
             open_ = large if large.any() else ~settled()
             new, P_new = space.fresh(Z[:, open_], residual[:, open_])
             if new.shape[1] == 0 or space.V.shape[1] > WIDEST:
@@ -221,7 +211,7 @@ def conjugate_gradients(
                 base, right = solution, b - system.product(solution, exact=True)
                 residual, Z = right, system.precondition(right)
                 energy = np.einsum("ij,ij->j", residual, Z)
-                if not np.all(energy <= np.maximum(negligible(scale), PROGRESS**2 * refreshed)):
+                if not np.all(energy <= np.maximum(target, PROGRESS**2 * refreshed)):
                     fast, noted = False, "; float32 stopped making progress, float64 went on"
                     space = _Subspace(len(b))
                 refreshed, refreshed_at = energy, step
@@ -252,7 +242,7 @@ def _relative(energy: Array, scale: Array) -> float:
     return float(np.sqrt(np.max(np.maximum(energy[present], 0.0) / scale[present])))
 
 
-def _settled(energy: Array, target: Array, gains: list[Array], negligible: Array) -> Array:
+def _settled(energy: Array, target: Array, gains: list[Array], tolerance: float) -> Array:
     """Tell, by column, if the residual is small and further steps would not change the solution.
 
     What a solution gains, ``2 b'x - x'Ax``, falls short of the optimum by the squared error in the
@@ -267,7 +257,8 @@ def _settled(energy: Array, target: Array, gains: list[Array], negligible: Array
     before = np.maximum(gains[-1 - DELAY] - gains[-2 - DELAY], last)
     rate = np.clip(last / np.maximum(before, np.finfo(float).tiny), 1e-6, SLOWEST) ** (1 / DELAY)
     coming = last * rate / (1.0 - rate)
-    return np.asarray(sure | (small & (coming <= negligible)))
+    negligible = (coming <= tolerance**2 * np.abs(gains[-1])) | np.isinf(target)
+    return np.asarray(sure | (small & negligible))
 
 
 def _stalled(residuals: list[float]) -> bool:

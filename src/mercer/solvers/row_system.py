@@ -61,7 +61,6 @@ class RowSystem:
         self.mean_h = products.sum_h / weight if intercept else np.zeros(len(products.sum_h))
         self.mean_y = products.sum_y / weight if intercept else np.zeros(outputs)
         self.b = products.cross / weight - np.outer(self.mean_h, self.mean_y)
-        self.spread = np.maximum(products.sum_yy / weight - self.mean_y**2, 0.0)
         self.precondition = preconditioner
         # Where there is room for the values of all rows, there is for those of the landmarks.
         self._gram = self.basis.fast_gram() if products.kept is not None else None

@@ -107,6 +107,16 @@ class ArraySource:
         held += [array for array in (self._y, self._weight) if array is not None]
         return sum(int(array.nbytes) for array in held if not _is_mapped(array))
 
+    def at(self, indices: Any) -> ArraySource:
+        """Return the rows at ``indices`` as a source of their own: a copy; it may hold none."""
+        indices = np.asarray(indices, dtype=np.intp)
+        part = copy.copy(self)
+        part.n_rows = len(indices)
+        part._X = self._X[indices]
+        part._y = None if self._y is None else self._y[indices]
+        part._weight = None if self._weight is None else self._weight[indices]
+        return part
+
     def _part(self, start: int, stop: int) -> ArraySource:
         """Return rows ``start`` to ``stop``, which need no checks again and may be none."""
         part = copy.copy(self)

@@ -1,0 +1,270 @@
+"""Shards on the workers of a Dask cluster, some of which may be lost on the way.
+
+A shard is sent as a recipe, and what a task made of it stays on a worker as a reference. Where that
+worker is lost, Dask makes it again from the recipe: no state is pinned to a worker, and none is
+scattered that could not be rebuilt. Every wait ends: with the result, or with an error that says
+what is missing.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import dask
+from dask.delayed import Delayed
+from distributed import CancelledError, Client, Future, KilledWorker, wait
+
+from mercer.contracts import ShardProgress
+from mercer.engines.threads import alone
+from mercer.validation import EngineError, check_number
+
+#: Seconds between two looks at what has ended, and at who is still there.
+LOOK, CHECK = 0.5, 5.0
+#: Seconds to reach a scheduler.
+CONNECT = 30.0
+#: Values up to this size are sent without a warning: they are meant to be in the graph.
+LARGE = "4GB"
+#: Sums come before new parts, so that few parts are held.
+FIRST = 10
+
+
+class DaskEngine:
+    """Runs tasks on a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client, cluster or str
+        A client, a cluster, or the address of a scheduler ("tcp://host:8786").
+    patience : float
+        Seconds to wait for a worker while there is none.
+    silence : float
+        Seconds without a sign of life after which a worker counts as lost, and its tasks go to
+        others: a process may be frozen with its connections open. Dask itself waits for
+        ``distributed.scheduler.worker-ttl``, five minutes.
+    timeout : float
+        The longest time, in seconds, in which no task ends.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        patience: float = 60.0,
+        silence: float = 60.0,
+        timeout: float = 3600.0,
+    ) -> None:
+        self.patience = check_number(patience, "patience of DaskEngine", above=0.0)
+        self.silence = check_number(silence, "silence of DaskEngine", above=0.0)
+        self.timeout = check_number(timeout, "timeout of DaskEngine", above=0.0)
+        self.progress: ShardProgress | None = None
+        self._owned = not isinstance(client, Client)
+        self.client = connected(client) if self._owned else client
+
+    def __repr__(self) -> str:
+        return f"DaskEngine({self.client.scheduler.address!r})"
+
+    @property
+    def dashboard(self) -> str:
+        """The address of the dashboard."""
+        return str(self.client.dashboard_link)
+
+    def close(self) -> None:
+        """Close the connection, if this engine opened it."""
+        if self._owned:
+            self.client.close(timeout=CONNECT)
+
+    def place(self, items: Sequence[Any]) -> list[Future]:
+        """Return references to items: recipes by value, and partitions that are computed there."""
+        return [
+            self.client.compute(item) if isinstance(item, Delayed) else self.share(item)
+            for item in items
+        ]
+
+    def share(self, value: Any) -> Future:
+        """Return a reference to a value, which the scheduler keeps and workers pass on."""
+        return self._submit(_same, value, label="share")
+
+    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Future]:
+        """Run a task over items and leave each result on its worker."""
+        return [self._submit(alone, task, item, *common, label=_name(task)) for item in items]
+
+    def map(
+        self, task: Callable[..., Any], items: Sequence[Any], *common: Any, label: str = ""
+    ) -> list[Any]:
+        """Run a task over items; return the results, in the order of the items."""
+        futures = self.hold(task, items, *common)
+        try:
+            self._wait(futures, label)
+            return [self._taken(future, label) for future in futures]
+        finally:
+            self._cancel(futures)
+
+    def reduce(
+        self,
+        task: Callable[..., Any],
+        add: Callable[[Any, Any], Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+    ) -> Any:
+        """Run a task over items and add the results on the workers, as a tree of fixed shape."""
+        level = self.hold(task, items, *common)
+        parts = list(level)
+        while len(level) > 1:
+            pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
+            level = [
+                self._submit(alone, add, *pair, label="add", priority=FIRST)
+                if len(pair) == 2
+                else pair[0]
+                for pair in pairs
+            ]
+            del pairs
+        root = level[0]
+        try:
+            # The root alone is held to the end: parts are let go as they are added.
+            self._wait([root], label, parts)
+            return self._taken(root, label)
+        finally:
+            self._cancel([root])
+
+    def _submit(
+        self, function: Callable[..., Any], *arguments: Any, label: str, priority: int = 0
+    ) -> Future:
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE}):
+            return self.client.submit(
+                function,
+                *arguments,
+                key=f"mercer-{label}-{uuid.uuid4().hex}",
+                pure=False,
+                priority=priority,
+            )
+
+    def _wait(self, futures: list[Future], label: str, parts: list[Future] | None = None) -> None:
+        """Wait until all have ended; raise the first error, and what a cluster cannot recover.
+
+        ``parts`` are what progress is told of; the list is emptied as they end.
+        """
+        parts = list(futures) if parts is None else parts
+        pending, total, told = set(futures), len(parts), -1
+        watch = _Watch(self)
+        while pending:
+            with suppress(TimeoutError, CancelledError):  # looked into below
+                wait(pending, timeout=LOOK, return_when="FIRST_COMPLETED")
+            for future in pending:
+                self._check(future, label)
+            pending = {future for future in pending if future.status != "finished"}
+            parts[:] = [future for future in parts if future.status == "pending"]
+            done = total - len(parts)
+            if done != told and self.progress is not None and label:
+                self.progress(label, done, total)
+            watch.look(done != told)
+            told = done
+
+    def _taken(self, future: Future, label: str) -> Any:
+        """Fetch a result; it is made again where its worker is lost just now."""
+        watch = _Watch(self)
+        while True:
+            try:
+                return future.result(timeout=CHECK)
+            except TimeoutError:
+                watch.look(False)
+            except (CancelledError, KilledWorker):
+                self._check(future, label)
+                raise
+
+    def _check(self, future: Future, label: str) -> None:
+        """Raise what a task has raised, in words where it is the cluster's trouble."""
+        if future.status == "finished" or future.status == "pending":
+            return
+        if future.status == "error":
+            error = future.exception(timeout=CONNECT)
+            if isinstance(error, KilledWorker):
+                raise EngineError(
+                    f"the cluster gave up on a task of '{label}': every worker that took it was "
+                    f"lost ({error}). Workers may be short of memory: use more shards, fewer "
+                    f"functions, or workers with a higher memory limit"
+                ) from error
+            raise error
+        raise EngineError(
+            f"tasks of '{label}' were {future.status}: the connection to the scheduler was lost, "
+            f"or its state. Start the cluster again, and fit with the same checkpoint= to go on"
+        )
+
+    def _cancel(self, futures: list[Future]) -> None:
+        left = [future for future in futures if future.status == "pending"]
+        if left and self.client.status == "running":
+            self.client.cancel(left, force=True)
+
+
+class _Watch:
+    """Notices when nothing will come of waiting."""
+
+    def __init__(self, engine: DaskEngine) -> None:
+        self._engine = engine
+        self._moved = self._checked = self._manned = time.monotonic()
+
+    def look(self, moved: bool) -> None:
+        """Drop frozen workers; raise where there are no workers, or nothing ends for too long."""
+        now, engine = time.monotonic(), self._engine
+        if moved:
+            self._moved = now
+        if now - self._checked < CHECK:
+            return
+        self._checked = now
+        if now - self._moved > engine.timeout:
+            raise EngineError(
+                f"no task has ended for {engine.timeout:g} s: see {engine.dashboard}, or raise "
+                f"DaskEngine(timeout=)"
+            )
+        if self._workers():
+            self._manned = now
+        elif now - self._manned > engine.patience:
+            raise EngineError(
+                f"there has been no worker for {engine.patience:g} s, so nothing can go on: start "
+                f"workers, and fit again (checkpoint= keeps what is finished)"
+            )
+
+    def _workers(self) -> int:
+        """Return how many workers live, after those that are frozen were dropped."""
+        engine = self._engine
+        try:
+            alive: int = engine.client.sync(
+                engine.client._run_on_scheduler,
+                drop_frozen,
+                silence=engine.silence,
+                callback_timeout=CHECK,
+            )
+        except (TimeoutError, OSError):  # the scheduler is not there, or busy: patience decides
+            return 0
+        return alive
+
+
+async def drop_frozen(dask_scheduler: Any, silence: float) -> int:
+    """Remove workers without a sign of life, on the scheduler; return how many are left."""
+    now = time.time()
+    frozen = [w.address for w in dask_scheduler.workers.values() if now - w.last_seen > silence]
+    for address in frozen:
+        await dask_scheduler.remove_worker(address, stimulus_id=f"mercer-frozen-{now}")
+    return len(dask_scheduler.workers)
+
+
+def connected(address: Any) -> Client:
+    """Return a client of a scheduler, or say that it cannot be reached."""
+    try:
+        return Client(address, timeout=CONNECT, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise EngineError(
+            f"no Dask scheduler was reached at {address!r} within {CONNECT:g} s: check the "
+            f"address, and that 'dask scheduler' runs"
+        ) from error
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _name(task: Callable[..., Any]) -> str:
+    return str(getattr(task, "__name__", "task")).strip("_")

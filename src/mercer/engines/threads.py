@@ -1,0 +1,107 @@
+"""Shards on a few threads of this process: the engine where no other is given."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from mercer.contracts import ShardProgress
+from mercer.engines.local import available_cores, blas_threads, one_core
+from mercer.engines.tree import tree_sum
+from mercer.validation import check_count
+
+
+class ThreadEngine:
+    """Runs tasks on threads of this process, each on one core.
+
+    Parameters
+    ----------
+    workers : int or None
+        Threads; None means one a core.
+
+    Examples
+    --------
+    >>> engine = ThreadEngine(workers=2)
+    >>> engine.map(pow, [1, 2, 3], 2)
+    [1, 4, 9]
+    >>> engine.reduce(pow, lambda left, right: left + right, [1, 2, 3], 2)
+    14
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        if workers is not None:
+            check_count(workers, "workers of ThreadEngine")
+        self.workers = workers
+        self.progress: ShardProgress | None = None
+
+    def __repr__(self) -> str:
+        return f"ThreadEngine(workers={self.workers})"
+
+    def place(self, items: Sequence[Any]) -> list[Any]:
+        """Return the items: tasks run where they are."""
+        return list(items)
+
+    def share(self, value: Any) -> Any:
+        """Return the value: there is one memory."""
+        return value
+
+    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
+        """Run a task over items; the results stay in this process."""
+        return self.map(task, items, *common)
+
+    def map(
+        self, task: Callable[..., Any], items: Sequence[Any], *common: Any, label: str = ""
+    ) -> list[Any]:
+        """Run a task over items; return the results, in the order of the items."""
+        return list(self._results(task, items, common, label))
+
+    def reduce(
+        self,
+        task: Callable[..., Any],
+        add: Callable[[Any, Any], Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+    ) -> Any:
+        """Run a task over items and add the results as they come, as a tree of fixed shape."""
+        return tree_sum(self._results(task, items, common, label), add)
+
+    def _results(
+        self,
+        task: Callable[..., Any],
+        items: Sequence[Any],
+        common: tuple[Any, ...],
+        label: str,
+    ) -> Iterator[Any]:
+        """Yield results in order; few are made ahead of what is taken, so that few are held."""
+        cores = available_cores()
+        workers = max(1, min(self.workers or cores, len(items)))
+        waiting: deque[Future[Any]] = deque()
+        with (
+            blas_threads(cores // workers),
+            ThreadPoolExecutor(workers, thread_name_prefix="mercer-shard") as pool,
+        ):
+            try:
+                for done, item in enumerate(items):
+                    waiting.append(pool.submit(alone, task, item, *common))
+                    if len(waiting) > workers:
+                        yield waiting.popleft().result()
+                        self._tell(label, done - workers + 1, len(items))
+                while waiting:
+                    yield waiting.popleft().result()
+                    self._tell(label, len(items) - len(waiting), len(items))
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def _tell(self, label: str, done: int, total: int) -> None:
+        if self.progress is not None and label:
+            self.progress(label, done, total)
+
+
+def alone(task: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a task on one core: its neighbors use the others."""
+    with one_core():
+        return task(*arguments)

@@ -1,0 +1,517 @@
+"""The pipeline over shards: what each does where its rows are, and what is made of it.
+
+Only facts about y, moments, gradients and coefficients leave a shard, and the rows that become
+landmarks; with functions of their own (the full kernel among them) shards send the points of those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.bases import BasisTransformer, FullKernel, Landmarks, RandomFeatures, as_basis
+from mercer.combine import (
+    Average,
+    Combination,
+    Communication,
+    LocalModel,
+    MeanSystem,
+    Rounds,
+    ShardSystem,
+    add_folds,
+    averaged,
+    count_numbers,
+)
+from mercer.contracts import Array, Engine, Precision
+from mercer.engines import ThreadEngine
+from mercer.fit import Solver, accumulate, choose_and_solve, fit, iterate
+from mercer.kernels import Kernel
+from mercer.kernels.bandwidth import SAMPLE
+from mercer.moments import Moments
+from mercer.result import Clock, Fit, Progress, Targets, judged
+from mercer.sampling import uniform_indices
+from mercer.selection import Criterion, Plan, PrimalProblem, plan_fit
+from mercer.selection.cost import PILOT
+from mercer.selection.plan import human_bytes, make_plan
+from mercer.solvers import IterativeSolver, PreconditionedCG, Ridge
+from mercer.sources.shards import Shard, ShardedSource, naming
+from mercer.validation import MemoryLimitError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a fit over shards is asked for, beside its rows."""
+
+    targets: Targets
+    kernel: Kernel
+    basis: Any  # as the user gave it
+    solver: Solver
+    combination: Combination
+    rounds: int
+    alpha: float | None
+    alphas: Array | None
+    criterion: Criterion
+    intercept: bool
+    dtype: str
+    memory_limit: Any
+    pieces: int
+    held_out: float | None
+    seed: int
+
+    def rng(self, *purpose: int) -> np.random.Generator:
+        """Return a generator for one purpose: the same on every engine, and after a restart."""
+        return np.random.default_rng([self.seed, *purpose])
+
+
+# -- tasks: what runs where the rows are ---------------------------------------------------------
+
+
+def moments_of(
+    shard: Shard, targets: Targets, basis: BasisTransformer, plan: Plan, seed: int
+) -> list[Moments]:
+    """Return the moments of a shard, by fold: a task."""
+    with naming(shard):
+        rng = np.random.default_rng([seed, shard.number])
+        return accumulate(shard.source, targets, basis, plan, rng)
+
+
+def model_of(
+    shard: Shard, settings: Settings, shared: BasisTransformer | None, plan: Plan | None
+) -> LocalModel:
+    """Return the model that a shard fits to its own rows: a task.
+
+    ``plan`` is None where the shard makes one of its own, for functions of its own.
+    """
+    source, solver = shard.source, settings.solver
+    with naming(shard):
+        if plan is None:
+            plan, found = plan_fit(
+                source,
+                settings.kernel,
+                settings.basis,
+                solver,
+                open_alpha=False,
+                dtype=_local_dtype(settings.dtype),
+                memory_limit=settings.memory_limit,
+                outputs=settings.targets.outputs,
+                folds=settings.pieces,
+                held_out=settings.held_out,
+            )
+            solver = found
+        fitted = fit(
+            source,
+            settings.targets,
+            settings.kernel,
+            plan,
+            solver,
+            alpha=settings.alpha,
+            alphas=settings.alphas,
+            criterion=settings.criterion,
+            intercept=settings.intercept,
+            rng=settings.rng(2, shard.number),
+            shared=shared,
+        )
+    coefficients, points = fitted.coefficients, None
+    if shared is None:
+        coefficients, points = fitted.basis.expansion(coefficients)
+    return LocalModel(
+        rows=fitted.n_rows,
+        weight=fitted.weight,
+        coefficients=coefficients,
+        intercept=fitted.intercept,
+        points=points,
+        status=fitted.solution.status,
+        reason=fitted.solution.reason,
+        steps=fitted.solution.steps,
+    )
+
+
+def system_of(
+    shard: Shard,
+    targets: Targets,
+    basis: BasisTransformer,
+    plan: Plan,
+    alpha: float,
+    intercept: bool,
+) -> ShardSystem:
+    """Return the system of a shard, which it keeps between rounds: a task."""
+    (moments,) = moments_of(shard, targets, basis, plan, 0)
+    return ShardSystem(moments, basis.whitener(), alpha, intercept)
+
+
+def right_of(system: ShardSystem) -> tuple[float, Array]:
+    """Return the weight of a shard and its right-hand side: a task."""
+    return system.weight, system.b
+
+
+def answer_of(system: ShardSystem, question: str, V: Array) -> Array:
+    """Return a shard's product or solve with V: a task."""
+    found: Array = getattr(system, question)(V)
+    return found
+
+
+def spread_of(shard: Shard, kernel: Kernel, seed: int) -> tuple[int, dict[str, Any], Array, Array]:
+    """Return rows, parameters of a kernel fitted to a sample, mean and variance: a task."""
+    source = shard.source
+    rng = np.random.default_rng([seed, shard.number])
+    with naming(shard):
+        sample = source.take(uniform_indices(source.n_rows, SAMPLE, rng))
+        dense = np.asarray(sample.toarray() if hasattr(sample, "toarray") else sample, float)
+        found = kernel.fitted(dense).get_params()
+    numbers = {k: v for k, v in found.items() if isinstance(v, (int, float, np.ndarray))}
+    return source.n_rows, numbers, dense.mean(axis=0), dense.var(axis=0)
+
+
+# -- the driver ----------------------------------------------------------------------------------
+
+
+def fit_over_shards(
+    source: ShardedSource, settings: Settings, progress: Progress | None = None
+) -> Fit:
+    """Fit one model to the rows of all shards."""
+    clock, told = Clock(), Communication(len(source.shards))
+    run = _Run(source, settings, clock, told, progress)
+    found = run.fit()
+    return replace(
+        found,
+        combination=settings.combination.label,
+        communication=told,
+        seconds=clock.seconds,
+        n_rows=source.n_rows,
+    )
+
+
+class _Run:
+    """One fit: what its steps share."""
+
+    def __init__(
+        self,
+        source: ShardedSource,
+        settings: Settings,
+        clock: Clock,
+        told: Communication,
+        progress: Progress | None,
+    ) -> None:
+        self.source, self.settings, self.clock = source, settings, clock
+        self.told, self.progress = told, progress
+        self.engine: Engine = source.engine
+        self._chosen: dict[str, Any] = {}  # what a pilot found of alpha
+
+    def fit(self) -> Fit:
+        combination = self.settings.combination
+        if isinstance(combination, Average):
+            return self._average(combination)
+        if isinstance(combination, Rounds):
+            return self._rounds(combination)
+        return self._sum()
+
+    # -- one basis for all
+
+    def _basis(self, plan: Plan, precision: Precision, may_widen: bool) -> BasisTransformer:
+        """Choose the functions that all shards share."""
+        source, settings = self.source, self.settings
+        with self.clock.stage("basis"):
+            rng = settings.rng(0)
+            basis = plan.basis.fit_source(source, self._kernel(plan), rng, precision, may_widen)
+        sent = count_numbers(getattr(basis, "landmarks_", np.zeros(0)))
+        self.told.record("basis", to_shard=_size_of(basis), from_shard=-(-sent // self.told.shards))
+        return basis
+
+    def _kernel(self, plan: Plan) -> Kernel:
+        """Resolve parameters that are taken from data, by what shards find in theirs."""
+        kernel, basis = self.settings.kernel, plan.basis
+        enough = (
+            isinstance(basis, Landmarks)
+            and isinstance(basis.sampling, str)
+            and basis.sampling == "uniform"
+            and not basis.dual
+            and plan.size >= min(SAMPLE, self.source.n_rows)
+        )
+        if enough or not kernel.needs_rows:
+            return kernel  # landmarks are a sample of the rows already
+        parts = self.engine.map(
+            spread_of, self.source.shards, kernel, self.settings.seed, label="bandwidth"
+        )
+        self.told.record("bandwidth", to_shard=0, from_shard=count_numbers(parts[0]))
+        return pooled_kernel(kernel, parts)
+
+    def _moments(self, basis: BasisTransformer, plan: Plan) -> list[Moments]:
+        """Add the moments of all shards."""
+        with self.clock.stage("moments"):
+            folds: list[Moments] = self.engine.reduce(
+                moments_of,
+                add_folds,
+                self.source.shards,
+                self.settings.targets,
+                self.engine.share(basis),
+                replace(plan, lanes=1),
+                self.settings.seed,
+                label="moments",
+            )
+        self.told.record("moments", to_shard=0, from_shard=count_numbers(folds))
+        return folds
+
+    def _plan(self, basis: Any, dtype: str, pieces: int) -> Plan:
+        settings = self.settings
+        return make_plan(
+            self.source,
+            settings.kernel,
+            basis,
+            dtype=dtype,
+            memory_limit=settings.memory_limit,
+            outputs=settings.targets.outputs,
+            folds=pieces,
+            held_out=settings.held_out,
+            fixed_basis=True,
+        )
+
+    # -- exact sums
+
+    def _sum(self) -> Fit:
+        settings = self.settings
+        plan = self._plan(settings.basis, settings.dtype, settings.pieces)
+        return self._summed(plan, settings.solver, settings.alpha)
+
+    def _summed(self, plan: Plan, solver: Solver, alpha: float | None) -> Fit:
+        """Solve the sum of the shards' moments."""
+        settings, clock = self.settings, self.clock
+        basis = self._basis(plan, plan.precision, plan.may_widen)
+        direct = Ridge() if isinstance(solver, (IterativeSolver, PreconditionedCG)) else solver
+
+        def solved() -> tuple[PrimalProblem, dict[str, Any]]:
+            folds = self._moments(basis, plan)
+            problem = PrimalProblem(
+                folds, basis, direct, settings.intercept, settings.targets.scale**2
+            )
+            rng = settings.rng(1)
+            if isinstance(solver, IterativeSolver):
+                return problem, iterate(problem, clock, solver, alpha, rng, self.progress)
+            return problem, choose_and_solve(
+                problem, clock, alpha, settings.alphas, settings.criterion, rng
+            )
+
+        problem, result = solved()
+        hidden = problem.hidden(result["solution"])
+        if hidden and plan.may_widen:
+            basis.widen()
+            (problem, result), hidden = solved(), 0
+        found = Fit(
+            **result,
+            basis=basis,
+            plan=plan,
+            n_rows=self.source.n_rows,
+            folds=list(problem.folds),
+            weight=problem.total.weight,
+        )
+        return judged(found, hidden)
+
+    # -- averages
+
+    def _average(self, combination: Average) -> Fit:
+        local = combination.local_basis or _is_local(self.settings.basis)
+        plan = self._plan_of_average(local)
+        settings = self._with_alpha(plan)
+        shared: BasisTransformer | None = None
+        task_plan: Plan | None = None
+        if local:
+            with self.clock.stage("basis"):
+                settings = replace(settings, kernel=self._kernel(plan))
+        else:
+            shared = self._basis(plan, plan.precision, may_widen=False)
+            task_plan = replace(plan, lanes=1, may_widen=False)
+        with self.clock.stage("shards"):
+            models: list[LocalModel] = self.engine.map(
+                model_of,
+                self.source.shards,
+                self.engine.share(settings),
+                None if shared is None else self.engine.share(shared),
+                task_plan,
+                label="shards",
+            )
+        self.told.record("models", to_shard=0, from_shard=max(map(count_numbers, models)))
+        coefficients, constant, points, solution = averaged(models)
+        basis = shared
+        if points is not None:
+            basis = FullKernel().of_points(points, settings.kernel)
+        assert basis is not None
+        assert settings.alpha is not None
+        weight = sum(model.weight for model in models)
+        found = Fit(
+            basis=basis,
+            plan=plan,
+            coefficients=coefficients,
+            intercept=constant,
+            solution=solution,
+            alpha=settings.alpha,
+            total_weight=weight,
+            weight=weight,
+            n_rows=self.source.n_rows,
+            **self._chosen,
+        )
+        return judged(found)
+
+    def _plan_of_average(self, local: bool) -> Plan:
+        """Return the plan of the shared basis, or of the largest shard's own."""
+        settings = self.settings
+        dtype = _local_dtype(settings.dtype)
+        if local or isinstance(settings.solver, PreconditionedCG):
+            largest = max(fact.rows for fact in self.source.facts)
+            rows = largest if local else self.source.n_rows
+            plan, _ = plan_fit(
+                _Sized(rows, self.source.n_features),  # type: ignore[arg-type]
+                settings.kernel,
+                settings.basis,
+                settings.solver,
+                open_alpha=False,
+                dtype=dtype,
+                memory_limit=settings.memory_limit,
+                outputs=settings.targets.outputs,
+                folds=settings.pieces,
+                held_out=settings.held_out,
+            )
+            return plan
+        return self._plan(settings.basis, dtype, settings.pieces)
+
+    # -- rounds
+
+    def _rounds(self, combination: Rounds) -> Fit:
+        settings = self.settings
+        plan = self._plan(settings.basis, _local_dtype(settings.dtype), 1)
+        self._check_memory(plan)
+        settings = self._with_alpha(plan)
+        assert settings.alpha is not None
+        basis = self._basis(plan, plan.precision, may_widen=False)
+        engine = self.engine
+        with self.clock.stage("moments"):
+            systems = engine.hold(
+                system_of,
+                self.source.shards,
+                settings.targets,
+                engine.share(basis),
+                replace(plan, lanes=1, may_widen=False),
+                settings.alpha,
+                settings.intercept,
+            )
+            sides = engine.map(right_of, systems, label="moments")
+        self.told.record("right-hand sides", to_shard=0, from_shard=count_numbers(sides[0]))
+
+        def ask(question: str, V: Array) -> Sequence[Array]:
+            answers = engine.map(answer_of, systems, question, V)
+            self.told.record(
+                question, to_shard=count_numbers(V), from_shard=count_numbers(answers[0])
+            )
+            return answers
+
+        weights = np.array([weight for weight, _ in sides])
+        system = MeanSystem(weights, [side for _, side in sides], ask)
+        with self.clock.stage("rounds"):
+            solution = combination.run(
+                system, combination.rounds or settings.rounds, self._round_progress()
+            )
+        value = solution.value
+        constant = np.zeros(settings.targets.outputs)
+        if settings.intercept:
+            value, constant = value[:-1], value[-1]
+        found = Fit(
+            basis=basis,
+            plan=plan,
+            coefficients=basis.coefficients(basis.whitener().coefficients(value)),
+            intercept=constant,
+            solution=solution,
+            alpha=settings.alpha,
+            total_weight=float(weights.sum()),
+            weight=float(weights.sum()),
+            n_rows=self.source.n_rows,
+            **self._chosen,
+        )
+        return judged(found)
+
+    def _check_memory(self, plan: Plan) -> None:
+        """Refuse rounds in this process whose factors do not fit: each shard keeps one."""
+        if not isinstance(self.engine, ThreadEngine):
+            return
+        needed = 8 * plan.size**2 * (len(self.source.shards) + 2)
+        if needed > plan.memory_limit:
+            raise MemoryLimitError(
+                f"rounds keep a matrix for each of {len(self.source.shards)} shards, about "
+                f"{human_bytes(needed)} in this process, over the memory_limit of "
+                f"{human_bytes(plan.memory_limit)}: use combine='sum', fewer shards or functions, "
+                f"or a cluster"
+            )
+
+    def _round_progress(self) -> Callable[[int, int, str], None] | None:
+        progress = self.progress
+        if progress is None:
+            return None
+        return lambda done, total, note: progress("rounds", done, total, "rounds", note)
+
+    # -- alpha
+
+    def _with_alpha(self, plan: Plan) -> Settings:
+        """Return the settings with alpha in numbers: one that suits all rows, from a pilot."""
+        settings = self.settings
+        if settings.alpha is not None:
+            return settings
+        if isinstance(settings.solver, IterativeSolver):
+            return replace(settings, alpha=0.0)
+        with self.clock.stage("choose alpha"):
+            size = min(PILOT, self.source.n_rows)
+            resizable = isinstance(plan.basis, (Landmarks, RandomFeatures)) and not plan.basis.dual
+            chosen = plan.basis.resized(min(size, plan.size)) if resizable else Landmarks(size)
+            pilot = _Run(self.source, settings, Clock(), self.told, self.progress)
+            found = pilot._summed(
+                pilot._plan(chosen, settings.dtype, settings.pieces), Ridge(), None
+            )
+        self._chosen = {"alphas": found.alphas, "scores": found.scores}
+        return replace(settings, alpha=found.alpha)
+
+
+def pooled_kernel(
+    kernel: Kernel, parts: Sequence[tuple[int, dict[str, Any], Array, Array]]
+) -> Kernel:
+    """Return a kernel whose "median" parameters are those of the shards, pooled.
+
+    Shards that lie apart have distances within them that are shorter than those between: the mean
+    of their medians is widened by the ratio of the whole spread to the spread within.
+    """
+    counts = np.array([rows for rows, *_ in parts], dtype=float)
+    shares = counts / counts.sum()
+    means = np.array([mean for *_, mean, _ in parts])
+    within = float(shares @ np.array([variance.sum() for *_, variance in parts]))
+    center = shares @ means
+    between = float(shares @ ((means - center) ** 2).sum(axis=1))
+    widened = np.sqrt(1.0 + between / within) if within > 0 else 1.0
+    found = {
+        name: float(widened * (shares @ np.array([numbers[name] for _, numbers, *_ in parts])))
+        for name, value in kernel.get_params().items()
+        if isinstance(value, str) and value == "median"
+    }
+    pooled: Kernel = clone(kernel).set_params(**found)
+    return pooled
+
+
+@dataclass(frozen=True)
+class _Sized:
+    """As many rows and columns as a plan needs to know of."""
+
+    n_rows: int
+    n_features: int
+
+
+def _local_dtype(dtype: str) -> str:
+    """Shards with fewer rows than functions have directions that float32 would fill with noise."""
+    return "float64" if dtype == "auto" else dtype
+
+
+def _is_local(basis: Any) -> bool:
+    return not (isinstance(basis, str) and basis == "auto") and as_basis(basis).local
+
+
+def _size_of(basis: BasisTransformer) -> int:
+    """Return how many numbers it takes to send a basis."""
+    state: dict[str, Any] = basis.__getstate__()  # type: ignore[assignment]
+    return sum(map(count_numbers, state.values()))

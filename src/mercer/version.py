@@ -1,0 +1,3 @@
+"""The version of this library."""
+
+VERSION = "0.1.0"
