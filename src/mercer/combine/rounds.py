@@ -12,10 +12,10 @@ from mercer.combine.shard_system import MeanSystem
 from mercer.contracts import Solution, Status
 from mercer.solvers.early_stopping import StepProgress
 from mercer.solvers.preconditioned import conjugate_gradients
-from mercer.validation import check_count, check_number
+from mercer.validation import check_choice, check_count, check_number
 
-#: A gradient that grows this much in a round, or in two rounds on end, will not come down again.
-GROWTH = 10.0
+#: How much of the objective a round may lose to rounding.
+ROUNDING = 1e-12
 
 
 class Rounds(Combination):
@@ -27,17 +27,23 @@ class Rounds(Combination):
         How many rounds; None means the estimator's ``rounds``.
     tolerance : float
         Stop before that when the global gradient, relative to that at zero, is down to this.
+    start : "average" or "zero"
+        Where the rounds begin: at the average of the shards' models, or at zero.
     """
 
-    def __init__(self, rounds: int | None = None, tolerance: float = 1e-10) -> None:
+    def __init__(
+        self, rounds: int | None = None, tolerance: float = 1e-10, start: str = "average"
+    ) -> None:
         self.rounds = rounds
         self.tolerance = tolerance
+        self.start = start
 
     def check(self) -> None:
         """Refuse parameters that cannot be."""
         if self.rounds is not None:
             check_count(self.rounds, f"rounds of {type(self).__name__}")
         check_number(self.tolerance, f"tolerance of {type(self).__name__}", above=0.0)
+        check_choice(self.start, f"start of {type(self).__name__}", ["average", "zero"])
 
     def run(
         self, system: MeanSystem, rounds: int, progress: StepProgress | None = None
@@ -61,9 +67,10 @@ class NewtonRounds(Rounds):
     .. math:: g \\leftarrow g - \\sum_j \\frac{W_j}{W} H_j^{-1} \\bar G(g), \\qquad
               \\bar G(g) = \\sum_j \\frac{W_j}{W} (H_j g - b_j)
 
-    from g = 0: the first round is the average of the shards' models (Lin, Wang and Zhou, 2020,
-    *Distributed kernel ridge regression with communications*). They diverge once shards are small,
-    which is noticed: the rounds end, and the one with the smallest gradient is returned.
+    from the average of the shards' models, as in Lin, Wang and Zhou (2020), *Distributed kernel
+    ridge regression with communications*, or from zero. They diverge once shards are small. Rounds
+    that converge lower the objective of all rows, each of them: the first that raises it is the
+    last, and the one before is returned.
     """
 
     label = "Newton rounds"
@@ -73,34 +80,31 @@ class NewtonRounds(Rounds):
     ) -> Solution:
         """Return the solution after the rounds."""
         began = time.perf_counter()
-        g = np.zeros_like(system.b)
-        gradient = -system.b
-        norms, best = [system.relative(gradient)], (np.inf, g)
+        g, gradient = system.start, system.start_gradient()
+        norms, objective = [system.relative(gradient)], system.objective(g, gradient)
         status, step = Status.ITERATION_LIMIT, 0
         while step < rounds and norms[-1] > self.tolerance:
-            g = g - system.precondition(gradient)
-            gradient = system.product(g) - system.b
-            step += 1
+            ahead = g - system.precondition(gradient)
+            gradient = system.product(ahead) - system.b
             norms.append(system.relative(gradient))
-            if not np.isfinite(norms[-1]):
-                norms[-1] = np.inf
-            if norms[-1] < best[0]:
-                best = (norms[-1], g)
+            reached = system.objective(ahead, gradient)
+            step += 1
             if progress is not None:
                 progress(step, rounds, f"gradient {norms[-1]:.1e}")
-            if _grows(norms):
+            if not reached <= objective + ROUNDING * abs(objective):
                 status = Status.DIVERGED
                 break
-        if status is Status.DIVERGED:
-            told = ", ".join(f"{norm:.1e}" for norm in norms)
-            reason = (
-                f"Newton rounds: the global gradient grows ({told}): shards are too small for "
-                f"them; use combine='conjugate' or 'sum', or fewer shards"
-            )
-            value = best[1]
-            return Solution(value, status, reason, step, np.array(norms), _since(began))
-        found = Solution(g, status, "", step, np.array(norms), _since(began))
-        return self._ended(found, rounds, norms)
+            g, objective = ahead, reached
+        found = Solution(g, status, "", step, np.array(norms), time.perf_counter() - began)
+        if status is not Status.DIVERGED:
+            return self._ended(found, rounds, norms)
+        told = ", ".join(f"{norm:.1e}" for norm in norms)
+        reason = (
+            f"Newton rounds: round {step} leads away from the solution (relative gradients "
+            f"{told}): shards are too small for them; use combine='conjugate' or 'sum', or fewer "
+            f"shards"
+        )
+        return replace(found, reason=reason)
 
 
 class ConjugateRounds(Rounds):
@@ -117,17 +121,8 @@ class ConjugateRounds(Rounds):
         self, system: MeanSystem, rounds: int, progress: StepProgress | None = None
     ) -> Solution:
         """Return the solution after the rounds."""
-        found = conjugate_gradients(system, self.tolerance, rounds, progress=progress)
-        gradients = system.gradients or [system.relative(-system.b)]
-        return self._ended(found, rounds, gradients)
-
-
-def _grows(norms: list[float]) -> bool:
-    """Whether the gradient has grown tenfold, or in two rounds on end."""
-    if norms[-1] > GROWTH * min(norms[:-1]):
-        return True
-    return len(norms) > 2 and norms[-1] > norms[-2] > norms[-3]
-
-
-def _since(began: float) -> float:
-    return time.perf_counter() - began
+        start = system.start if np.any(system.start) else None
+        found = conjugate_gradients(system, self.tolerance, rounds, start, progress)
+        # The right-hand side itself is preconditioned first, to measure residuals by.
+        gradients = system.gradients[0 if start is None else 1 :]
+        return self._ended(found, rounds, gradients or [0.0])

@@ -90,6 +90,8 @@ class MeanSystem:
         b_j.
     ask : callable
         Asks all shards; see :data:`Ask`.
+    models : sequence of arrays or None
+        ``H_j^-1 b_j``, whose mean is where rounds start; None starts at zero.
 
     Attributes
     ----------
@@ -99,10 +101,17 @@ class MeanSystem:
 
     mixed = False
 
-    def __init__(self, weights: Array, right: Sequence[Array], ask: Ask) -> None:
+    def __init__(
+        self,
+        weights: Array,
+        right: Sequence[Array],
+        ask: Ask,
+        models: Sequence[Array] | None = None,
+    ) -> None:
         self._shares = weights / weights.sum()
         self._ask = ask
         self.b = self._mean(right)
+        self.start = np.zeros_like(self.b) if models is None else self._mean(models)
         self.gradients: list[float] = []
 
     def _mean(self, parts: Sequence[Array]) -> Array:
@@ -119,6 +128,14 @@ class MeanSystem:
         """Return the mean of ``H_j^-1 R``, for a gradient R."""
         self.gradients.append(self.relative(R))
         return self._mean(self._ask("solve", R))
+
+    def start_gradient(self) -> Array:
+        """Return the gradient where rounds start."""
+        return self.product(self.start) - self.b if np.any(self.start) else -self.b
+
+    def objective(self, g: Array, gradient: Array) -> float:
+        """Return ``g'Hg / 2 - b'g``, from the gradient ``Hg - b``."""
+        return float(np.sum(g * (gradient - self.b))) / 2
 
     def relative(self, gradient: Array) -> float:
         """Return the norm of a gradient, relative to that at zero."""

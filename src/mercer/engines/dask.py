@@ -8,6 +8,7 @@ what is missing.
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -42,11 +43,13 @@ class DaskEngine:
     patience : float
         Seconds to wait for a worker while there is none.
     silence : float
-        Seconds without a sign of life after which a worker counts as lost, and its tasks go to
-        others: a process may be frozen with its connections open. Dask itself waits for
+        Seconds without a sign of life after which a worker is restarted, and its tasks go to
+        others: a process may be frozen with its connections open. Dask itself does so after
         ``distributed.scheduler.worker-ttl``, five minutes.
     timeout : float
         The longest time, in seconds, in which no task ends.
+    connect : float
+        Seconds to reach the scheduler.
     """
 
     def __init__(
@@ -55,13 +58,14 @@ class DaskEngine:
         patience: float = 60.0,
         silence: float = 60.0,
         timeout: float = 3600.0,
+        connect: float = CONNECT,
     ) -> None:
         self.patience = check_number(patience, "patience of DaskEngine", above=0.0)
         self.silence = check_number(silence, "silence of DaskEngine", above=0.0)
         self.timeout = check_number(timeout, "timeout of DaskEngine", above=0.0)
         self.progress: ShardProgress | None = None
         self._owned = not isinstance(client, Client)
-        self.client = connected(client) if self._owned else client
+        self.client = connected(client, connect) if self._owned else client
 
     def __repr__(self) -> str:
         return f"DaskEngine({self.client.scheduler.address!r})"
@@ -151,7 +155,7 @@ class DaskEngine:
         pending, total, told = set(futures), len(parts), -1
         watch = _Watch(self)
         while pending:
-            with suppress(TimeoutError, CancelledError):  # looked into below
+            with self.client.as_current(), suppress(TimeoutError, CancelledError):
                 wait(pending, timeout=LOOK, return_when="FIRST_COMPLETED")
             for future in pending:
                 self._check(future, label)
@@ -207,7 +211,7 @@ class _Watch:
         self._moved = self._checked = self._manned = time.monotonic()
 
     def look(self, moved: bool) -> None:
-        """Drop frozen workers; raise where there are no workers, or nothing ends for too long."""
+        """Restart frozen workers; raise where there are none, or nothing ends for too long."""
         now, engine = time.monotonic(), self._engine
         if moved:
             self._moved = now
@@ -228,12 +232,12 @@ class _Watch:
             )
 
     def _workers(self) -> int:
-        """Return how many workers live, after those that are frozen were dropped."""
+        """Return how many workers live; those that are frozen are restarted."""
         engine = self._engine
         try:
             alive: int = engine.client.sync(
                 engine.client._run_on_scheduler,
-                drop_frozen,
+                restart_frozen,
                 silence=engine.silence,
                 callback_timeout=CHECK,
             )
@@ -242,22 +246,39 @@ class _Watch:
         return alive
 
 
-async def drop_frozen(dask_scheduler: Any, silence: float) -> int:
-    """Remove workers without a sign of life, on the scheduler; return how many are left."""
+#: On the scheduler: restarts that are under way, by the address of the worker.
+_restarts: dict[str, asyncio.Future[Any]] = {}
+
+
+async def restart_frozen(dask_scheduler: Any, silence: float) -> int:
+    """Restart workers without a sign of life, on the scheduler; return how many have one.
+
+    It is what Dask does after its worker-ttl: the nanny ends the process and starts another; a
+    worker without one is removed.
+    """
     now = time.time()
-    frozen = [w.address for w in dask_scheduler.workers.values() if now - w.last_seen > silence]
+    workers = {w.address: now - w.last_seen for w in dask_scheduler.workers.values()}
+    frozen = [address for address, silent in workers.items() if silent > silence]
     for address in frozen:
-        await dask_scheduler.remove_worker(address, stimulus_id=f"mercer-frozen-{now}")
-    return len(dask_scheduler.workers)
+        if address not in _restarts:
+            _restarts[address] = asyncio.ensure_future(
+                dask_scheduler.restart_workers(
+                    [address],
+                    wait_for_workers=False,
+                    on_error="return",
+                    stimulus_id=f"mercer-frozen-{now}",
+                )
+            )
+    return len(workers) - len(frozen)
 
 
-def connected(address: Any) -> Client:
+def connected(address: Any, seconds: float) -> Client:
     """Return a client of a scheduler, or say that it cannot be reached."""
     try:
-        return Client(address, timeout=CONNECT, set_as_default=False)
+        return Client(address, timeout=seconds, set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise EngineError(
-            f"no Dask scheduler was reached at {address!r} within {CONNECT:g} s: check the "
+            f"no Dask scheduler was reached at {address!r} within {seconds:g} s: check the "
             f"address, and that 'dask scheduler' runs"
         ) from error
 

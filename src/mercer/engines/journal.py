@@ -15,6 +15,7 @@ from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -179,7 +180,7 @@ def _read(path: Path) -> Any:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         document = json.loads(arrays.pop("document").tobytes())
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise ValueError(f"{path} of the checkpoint is damaged: delete the folder") from error
     return _value(document, arrays)
 

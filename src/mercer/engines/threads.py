@@ -76,11 +76,10 @@ class ThreadEngine:
         label: str,
     ) -> Iterator[Any]:
         """Yield results in order; few are made ahead of what is taken, so that few are held."""
-        cores = available_cores()
-        workers = max(1, min(self.workers or cores, len(items)))
+        workers = max(1, min(self.workers or available_cores(), len(items)))
         waiting: deque[Future[Any]] = deque()
         with (
-            blas_threads(cores // workers),
+            blas_threads(1),  # a core each; and the same bits as on a worker of a cluster
             ThreadPoolExecutor(workers, thread_name_prefix="mercer-shard") as pool,
         ):
             try:

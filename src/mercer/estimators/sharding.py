@@ -7,9 +7,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
+import joblib
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -143,7 +145,7 @@ class ShardedFits(RowInputs):
                 engine.progress = lambda label, done, total: progress(label, done, total, "shards")
             journal = None
             if self.checkpoint is not None:
-                journal = Journal(engine, self.checkpoint, seed, self._identity())
+                journal = Journal(engine, self.checkpoint, seed, self._identity(X, y, weight))
                 engine, seed = journal, journal.seed
             source = self._sharded(X, y, weight, shard_labels, combination, engine, seed)
             solver = settings["solver"]
@@ -164,9 +166,16 @@ class ShardedFits(RowInputs):
                 pieces=pieces,
                 held_out=held_out,
                 seed=seed,
+                basis_seed=self._basis_seed(),
             )
             found = fit_over_shards(source, request, progress)
         return self._finish(found)
+
+    def _basis_seed(self) -> int | None:
+        """Return the seed of the functions, where the user gave one as a number."""
+        own = getattr(self.basis, "random_state", None)
+        seed = self.random_state if own is None else own
+        return int(seed) if isinstance(seed, Integral) else None
 
     @staticmethod
     def _pieces(settings: dict[str, Any]) -> tuple[int, float | None]:
@@ -176,11 +185,13 @@ class ShardedFits(RowInputs):
             return rule.folds, rule.held_out
         return (settings["criterion"].folds if settings["alpha"] is None else 1), None
 
-    def _identity(self) -> str:
-        """Return what must be equal for a fit to go on from a checkpoint."""
-        params = self.get_params(deep=True)
+    def _identity(self, *rows: Any) -> str:
+        """Return what must be equal for a fit to go on from a checkpoint: parameters and rows."""
+        params = self.get_params(deep=False)
         apart = ("engine", "checkpoint", "verbose", "random_state")
-        return repr(sorted((k, repr(v)) for k, v in params.items() if k not in apart))
+        kept = {k: v for k, v in params.items() if k not in apart}
+        found: str = joblib.hash((type(self).__name__, kept, [_fingerprint(part) for part in rows]))
+        return found
 
     @contextmanager
     def _engine(self, X: Any) -> Iterator[Engine]:
@@ -303,6 +314,19 @@ def stored_engine(engine: Any) -> str | None:
     client = getattr(engine, "client", engine)
     address = getattr(getattr(client, "scheduler", None), "address", None)
     return None if address is None else str(address)
+
+
+def _fingerprint(rows: Any) -> Any:
+    """Return what tells rows from others: files by size and time, collections by their name."""
+    if isinstance(rows, (str, Path)):
+        path = Path(rows)
+        if not path.exists():  # the name of a column
+            return str(rows)
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        return [(str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+    if _is_list_of_files(rows):
+        return [_fingerprint(path) for path in rows]
+    return import_module("dask.base").tokenize(rows) if is_partitioned(rows) else rows
 
 
 def _is_list_of_files(X: Any) -> bool:

@@ -1,8 +1,4 @@
-"""The pipeline over shards: what each does where its rows are, and what is made of it.
-
-Only facts about y, moments, gradients and coefficients leave a shard, and the rows that become
-landmarks; with functions of their own (the full kernel among them) shards send the points of those.
-"""
+"""One fit over shards, from the driver: what is asked of shards, and what is made of it."""
 
 from __future__ import annotations
 
@@ -11,181 +7,37 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from mercer.bases import BasisTransformer, FullKernel, Landmarks, RandomFeatures, as_basis
 from mercer.combine import (
     Average,
-    Combination,
     Communication,
     LocalModel,
     MeanSystem,
     Rounds,
-    ShardSystem,
     add_folds,
     averaged,
     count_numbers,
 )
 from mercer.contracts import Array, Engine, Precision
 from mercer.engines import ThreadEngine
-from mercer.fit import Solver, accumulate, choose_and_solve, fit, iterate
+from mercer.fit import Solver, choose_and_solve, iterate
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.moments import Moments
-from mercer.result import Clock, Fit, Progress, Targets, judged
-from mercer.sampling import uniform_indices
-from mercer.selection import Criterion, Plan, PrimalProblem, plan_fit
+from mercer.result import Clock, Fit, Progress, judged
+from mercer.selection import Plan, PrimalProblem, plan_fit
 from mercer.selection.cost import PILOT
 from mercer.selection.plan import human_bytes, make_plan
+from mercer.sharded.bandwidth import pooled_kernel, spread_of
+from mercer.sharded.settings import Settings
+from mercer.sharded.tasks import answer_of, model_of, moments_of, right_of, system_of
 from mercer.solvers import IterativeSolver, PreconditionedCG, Ridge
-from mercer.sources.shards import Shard, ShardedSource, naming
+from mercer.sources.shards import ShardedSource
 from mercer.validation import MemoryLimitError
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What a fit over shards is asked for, beside its rows."""
-
-    targets: Targets
-    kernel: Kernel
-    basis: Any  # as the user gave it
-    solver: Solver
-    combination: Combination
-    rounds: int
-    alpha: float | None
-    alphas: Array | None
-    criterion: Criterion
-    intercept: bool
-    dtype: str
-    memory_limit: Any
-    pieces: int
-    held_out: float | None
-    seed: int
-
-    def rng(self, *purpose: int) -> np.random.Generator:
-        """Return a generator for one purpose: the same on every engine, and after a restart."""
-        return np.random.default_rng([self.seed, *purpose])
-
-
-# -- tasks: what runs where the rows are ---------------------------------------------------------
-
-
-def moments_of(
-    shard: Shard, targets: Targets, basis: BasisTransformer, plan: Plan, seed: int
-) -> list[Moments]:
-    """Return the moments of a shard, by fold: a task."""
-    with naming(shard):
-        rng = np.random.default_rng([seed, shard.number])
-        return accumulate(shard.source, targets, basis, plan, rng)
-
-
-def model_of(
-    shard: Shard, settings: Settings, shared: BasisTransformer | None, plan: Plan | None
-) -> LocalModel:
-    """Return the model that a shard fits to its own rows: a task.
-
-    ``plan`` is None where the shard makes one of its own, for functions of its own.
-    """
-    source, solver = shard.source, settings.solver
-    with naming(shard):
-        if plan is None:
-            plan, found = plan_fit(
-                source,
-                settings.kernel,
-                settings.basis,
-                solver,
-                open_alpha=False,
-                dtype=_local_dtype(settings.dtype),
-                memory_limit=settings.memory_limit,
-                outputs=settings.targets.outputs,
-                folds=settings.pieces,
-                held_out=settings.held_out,
-            )
-            solver = found
-        fitted = fit(
-            source,
-            settings.targets,
-            settings.kernel,
-            plan,
-            solver,
-            alpha=settings.alpha,
-            alphas=settings.alphas,
-            criterion=settings.criterion,
-            intercept=settings.intercept,
-            rng=settings.rng(2, shard.number),
-            shared=shared,
-        )
-    coefficients, points = fitted.coefficients, None
-    if shared is None:
-        coefficients, points = fitted.basis.expansion(coefficients)
-    return LocalModel(
-        rows=fitted.n_rows,
-        weight=fitted.weight,
-        coefficients=coefficients,
-        intercept=fitted.intercept,
-        points=points,
-        status=fitted.solution.status,
-        reason=fitted.solution.reason,
-        steps=fitted.solution.steps,
-    )
-
-
-def system_of(
-    shard: Shard,
-    targets: Targets,
-    basis: BasisTransformer,
-    plan: Plan,
-    alpha: float,
-    intercept: bool,
-) -> ShardSystem:
-    """Return the system of a shard, which it keeps between rounds: a task."""
-    (moments,) = moments_of(shard, targets, basis, plan, 0)
-    return ShardSystem(moments, basis.whitener(), alpha, intercept)
-
-
-def right_of(system: ShardSystem) -> tuple[float, Array]:
-    """Return the weight of a shard and its right-hand side: a task."""
-    return system.weight, system.b
-
-
-def answer_of(system: ShardSystem, question: str, V: Array) -> Array:
-    """Return a shard's product or solve with V: a task."""
-    found: Array = getattr(system, question)(V)
-    return found
-
-
-def spread_of(shard: Shard, kernel: Kernel, seed: int) -> tuple[int, dict[str, Any], Array, Array]:
-    """Return rows, parameters of a kernel fitted to a sample, mean and variance: a task."""
-    source = shard.source
-    rng = np.random.default_rng([seed, shard.number])
-    with naming(shard):
-        sample = source.take(uniform_indices(source.n_rows, SAMPLE, rng))
-        dense = np.asarray(sample.toarray() if hasattr(sample, "toarray") else sample, float)
-        found = kernel.fitted(dense).get_params()
-    numbers = {k: v for k, v in found.items() if isinstance(v, (int, float, np.ndarray))}
-    return source.n_rows, numbers, dense.mean(axis=0), dense.var(axis=0)
-
-
-# -- the driver ----------------------------------------------------------------------------------
-
-
-def fit_over_shards(
-    source: ShardedSource, settings: Settings, progress: Progress | None = None
-) -> Fit:
-    """Fit one model to the rows of all shards."""
-    clock, told = Clock(), Communication(len(source.shards))
-    run = _Run(source, settings, clock, told, progress)
-    found = run.fit()
-    return replace(
-        found,
-        combination=settings.combination.label,
-        communication=told,
-        seconds=clock.seconds,
-        n_rows=source.n_rows,
-    )
-
-
-class _Run:
+class Run:
     """One fit: what its steps share."""
 
     def __init__(
@@ -202,6 +54,7 @@ class _Run:
         self._chosen: dict[str, Any] = {}  # what a pilot found of alpha
 
     def fit(self) -> Fit:
+        """Fit by the combination that was asked for."""
         combination = self.settings.combination
         if isinstance(combination, Average):
             return self._average(combination)
@@ -215,7 +68,7 @@ class _Run:
         """Choose the functions that all shards share."""
         source, settings = self.source, self.settings
         with self.clock.stage("basis"):
-            rng = settings.rng(0)
+            rng = settings.basis_rng()
             basis = plan.basis.fit_source(source, self._kernel(plan), rng, precision, may_widen)
         sent = count_numbers(getattr(basis, "landmarks_", np.zeros(0)))
         self.told.record("basis", to_shard=_size_of(basis), from_shard=-(-sent // self.told.shards))
@@ -357,7 +210,7 @@ class _Run:
     def _plan_of_average(self, local: bool) -> Plan:
         """Return the plan of the shared basis, or of the largest shard's own."""
         settings = self.settings
-        dtype = _local_dtype(settings.dtype)
+        dtype = settings.local_dtype
         if local or isinstance(settings.solver, PreconditionedCG):
             largest = max(fact.rows for fact in self.source.facts)
             rows = largest if local else self.source.n_rows
@@ -380,7 +233,7 @@ class _Run:
 
     def _rounds(self, combination: Rounds) -> Fit:
         settings = self.settings
-        plan = self._plan(settings.basis, _local_dtype(settings.dtype), 1)
+        plan = self._plan(settings.basis, settings.local_dtype, 1)
         self._check_memory(plan)
         settings = self._with_alpha(plan)
         assert settings.alpha is not None
@@ -396,7 +249,8 @@ class _Run:
                 settings.alpha,
                 settings.intercept,
             )
-            sides = engine.map(right_of, systems, label="moments")
+            from_average = combination.start == "average"
+            sides = engine.map(right_of, systems, from_average, label="moments")
         self.told.record("right-hand sides", to_shard=0, from_shard=count_numbers(sides[0]))
 
         def ask(question: str, V: Array) -> Sequence[Array]:
@@ -406,8 +260,9 @@ class _Run:
             )
             return answers
 
-        weights = np.array([weight for weight, _ in sides])
-        system = MeanSystem(weights, [side for _, side in sides], ask)
+        weights = np.array([weight for weight, *_ in sides])
+        models = [model for *_, model in sides] if from_average else None
+        system = MeanSystem(weights, [side for _, side, _ in sides], ask, models)
         with self.clock.stage("rounds"):
             solution = combination.run(
                 system, combination.rounds or settings.rounds, self._round_progress()
@@ -462,36 +317,12 @@ class _Run:
             size = min(PILOT, self.source.n_rows)
             resizable = isinstance(plan.basis, (Landmarks, RandomFeatures)) and not plan.basis.dual
             chosen = plan.basis.resized(min(size, plan.size)) if resizable else Landmarks(size)
-            pilot = _Run(self.source, settings, Clock(), self.told, self.progress)
+            pilot = Run(self.source, settings, Clock(), self.told, self.progress)
             found = pilot._summed(
                 pilot._plan(chosen, settings.dtype, settings.pieces), Ridge(), None
             )
         self._chosen = {"alphas": found.alphas, "scores": found.scores}
         return replace(settings, alpha=found.alpha)
-
-
-def pooled_kernel(
-    kernel: Kernel, parts: Sequence[tuple[int, dict[str, Any], Array, Array]]
-) -> Kernel:
-    """Return a kernel whose "median" parameters are those of the shards, pooled.
-
-    Shards that lie apart have distances within them that are shorter than those between: the mean
-    of their medians is widened by the ratio of the whole spread to the spread within.
-    """
-    counts = np.array([rows for rows, *_ in parts], dtype=float)
-    shares = counts / counts.sum()
-    means = np.array([mean for *_, mean, _ in parts])
-    within = float(shares @ np.array([variance.sum() for *_, variance in parts]))
-    center = shares @ means
-    between = float(shares @ ((means - center) ** 2).sum(axis=1))
-    widened = np.sqrt(1.0 + between / within) if within > 0 else 1.0
-    found = {
-        name: float(widened * (shares @ np.array([numbers[name] for _, numbers, *_ in parts])))
-        for name, value in kernel.get_params().items()
-        if isinstance(value, str) and value == "median"
-    }
-    pooled: Kernel = clone(kernel).set_params(**found)
-    return pooled
 
 
 @dataclass(frozen=True)
@@ -500,11 +331,6 @@ class _Sized:
 
     n_rows: int
     n_features: int
-
-
-def _local_dtype(dtype: str) -> str:
-    """Shards with fewer rows than functions have directions that float32 would fill with noise."""
-    return "float64" if dtype == "auto" else dtype
 
 
 def _is_local(basis: Any) -> bool:

@@ -1,0 +1,185 @@
+"""Figures 1, 5 and 6 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from PIL import Image
+
+from experiments.distributed_nystroem.methods import METHODS
+from experiments.distributed_nystroem.problems import PROBLEMS, Problem
+from experiments.distributed_nystroem.summary import errors, mean_and_deviation
+from experiments.distributed_nystroem.tables import AllResults
+from experiments.distributed_nystroem.trials import (
+    FIGURE_1_CENTERS,
+    IN_FIGURE_1,
+    Point,
+    Results,
+    by_centers,
+    by_partitions,
+    by_rows,
+)
+from mercer.cli.picture import COLORS, FAINT, INK
+
+GREEN = "#4c8c4a"
+COLOR = {
+    "DNystroem": COLORS["mercer"],
+    "DC-NY": COLORS["nystroem"],
+    "DKRR": COLORS["exact"],
+    "DC-RF": GREEN,
+    "Nystroem": COLORS["mercer"],
+    "RF": GREEN,
+}
+MARKER = {"DNystroem": "o", "DC-NY": "s", "DKRR": "^", "DC-RF": "D", "Nystroem": "", "RF": ""}
+STYLE: Any = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so it is there everywhere
+    "font.size": 10,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#9aa5b1",
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.8,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.framealpha": 1.0,
+    "legend.edgecolor": "white",
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+}
+
+
+def draw_partitions(
+    found: AllResults, path: Path, problems: Mapping[str, Problem] = PROBLEMS
+) -> None:
+    """Draw errors against the number of partitions (figure 5)."""
+    panels = [
+        (name, centers)
+        for name, problem in problems.items()
+        if found.get(name)
+        for centers in problem.at_centers
+    ]
+    with rc_context(STYLE):
+        figure, cells = _panels(len(panels))
+        for axes, (name, centers) in zip(cells, panels, strict=False):
+            problem = problems[name]
+            for method in METHODS:
+                curve = by_partitions(problem, method, centers)
+                _draw(axes, problem.partitions, found[name], curve, method)
+            paper = problem.paper_partitions if centers == 500 else 0
+            _finish(axes, f"{name}, M = {centers}", "partitions m", paper)
+        _legend(figure, cells, len(panels))
+        _save(figure, path)
+
+
+def draw_centers(found: AllResults, path: Path, problems: Mapping[str, Problem] = PROBLEMS) -> None:
+    """Draw errors against the number of centers (figure 6)."""
+    names = [name for name in problems if found.get(name)]
+    with rc_context(STYLE):
+        figure, cells = _panels(len(names))
+        for axes, name in zip(cells, names, strict=False):
+            problem = problems[name]
+            for method in METHODS:
+                _draw(axes, problem.centers, found[name], by_centers(problem, method), method)
+            title = f"{name}, {problem.at_partitions} partitions"
+            _finish(axes, title, "centers M", problem.paper_centers)
+        _legend(figure, cells, len(names))
+        _save(figure, path)
+
+
+def draw_rows(problem: Problem, results: Results, path: Path) -> None:
+    """Draw errors against centers and against training rows (figure 1)."""
+    m = problem.at_partitions
+    with rc_context(STYLE):
+        figure = Figure(figsize=(11, 4.4), facecolor="white")
+        figure.set_layout_engine("constrained", wspace=0.06)
+        left, right = figure.subplots(1, 2)
+        for method in IN_FIGURE_1:
+            _draw(left, problem.centers, results, by_centers(problem, method), method)
+        first, second = FIGURE_1_CENTERS
+        for method in IN_FIGURE_1:
+            curve = by_rows(problem, method, first)
+            named = method if method == "DKRR" else f"{method}, M = {first}"
+            _draw(right, problem.samples, results, curve, method, label=named)
+        curve = by_rows(problem, "DNystroem", second)
+        more = {"label": f"DNystroem, M = {second}", "linestyle": ":"}
+        _draw(right, problem.samples, results, curve, "DNystroem", **more)
+        rows = problem.train_rows
+        _finish(left, f"{problem.name}: {m} shards of {rows // m:,} rows", "centers M")
+        _finish(right, f"{problem.name}: {m} shards", "training rows N")
+        for axes in (left, right):
+            axes.legend()
+        _save(figure, path)
+
+
+def _draw(
+    axes: Any, x: Sequence[int], results: Results, curve: list[Point], method: str, **changes: Any
+) -> None:
+    rows = errors(results, curve)
+    if not len(rows):
+        return
+    mean, spread = mean_and_deviation(100 * rows)
+    color = COLOR[method]
+    settings = {"color": color, "marker": MARKER[method], "label": METHODS[method].label}
+    if not METHODS[method].has_partitions:
+        settings |= {"linestyle": "--", "linewidth": 1.2}
+    axes.plot(x, mean, **(settings | changes))
+    axes.fill_between(x, mean - spread, mean + spread, color=color, alpha=0.18, linewidth=0)
+
+
+def _finish(axes: Any, title: str, what: str, paper: int = 0) -> None:
+    axes.set_title(title)
+    axes.set_xlabel(what)
+    axes.set_ylabel("test error, %")
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.set_ylim(bottom=0)
+    if paper:
+        axes.axvline(paper, color="#9aa5b1", linewidth=1.2, linestyle="-.")
+        axes.annotate(
+            f"paper: {paper}",
+            (paper, 0.03),
+            xycoords=("data", "axes fraction"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            fontsize=9,
+        )
+
+
+def _panels(count: int) -> tuple[Figure, list[Any]]:
+    """Return cells for so many panels and one more for the legend, three in a row."""
+    lines = -(-(count + 1) // 3)
+    figure = Figure(figsize=(13, 3.9 * lines), facecolor="white")
+    figure.set_layout_engine("constrained", wspace=0.05, hspace=0.06)
+    return figure, list(figure.subplots(lines, 3, squeeze=False).flat)
+
+
+def _legend(figure: Figure, cells: list[Any], used: int) -> None:
+    for axes in cells[used:]:
+        axes.set_axis_off()
+    if not used:
+        return
+    handles, labels = cells[0].get_legend_handles_labels()
+    note = "mean over repeats; bands: one\nstandard deviation between them"
+    cells[used].legend(
+        handles, labels, loc="center left", title=note, title_fontsize=9, alignment="left"
+    )
+
+
+def _save(figure: Figure, path: Path) -> None:
+    """Write a PNG: 256 colors keep it small, no date keeps it the same."""
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=130, metadata={"Software": None})
+    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    image.save(path, optimize=True)

@@ -1,0 +1,176 @@
+"""What was measured, as Markdown for people and as CSV for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from experiments.distributed_nystroem.methods import METHODS
+from experiments.distributed_nystroem.problems import PROBLEMS, Problem
+from experiments.distributed_nystroem.storage import to_csv
+from experiments.distributed_nystroem.summary import (
+    Crossing,
+    centers_crossing,
+    errors,
+    mean_and_deviation,
+    partitions_crossing,
+)
+from experiments.distributed_nystroem.trials import (
+    FIGURE_1_CENTERS,
+    Point,
+    Results,
+    by_centers,
+    by_partitions,
+    by_rows,
+)
+
+#: Results of each data set, by its name.
+AllResults = Mapping[str, Results]
+CROSSING_COLUMNS = ("set", "varied", "fixed", "against", "paper", "measured", "low", "high")
+
+
+def markdown(found: AllResults, problems: Mapping[str, Problem] = PROBLEMS) -> str:
+    """Return all tables, each between marks by which other pages include it."""
+    known = {name: problem for name, problem in problems.items() if found.get(name)}
+    repeats = ", ".join(f"{len({seed for _, seed in found[name]})} ({name})" for name in known)
+    parts = [
+        "# Results",
+        "Written by `python -m experiments.distributed_nystroem`; do not edit. Error rates on the "
+        "test rows in percent: means over repeats and standard deviations between them. "
+        f"Repeats: {repeats}. What they show is in the [README](README.md).",
+        "## Where DNystroem passes the others",
+        "From this many partitions m (figure 5) or centers M (figure 6) on, the mean error of "
+        "DNystroem is below that of the others at every larger value measured; linear between "
+        "measured values. In brackets the range over single repeats. `never`: not below at the "
+        "largest value; `always`: below from the smallest on.",
+        _marked("crossings", crossings_table(found, known)),
+    ]
+    for name, problem in known.items():
+        results = found[name]
+        for centers in problem.at_centers:
+            curves = {label(method): by_partitions(problem, method, centers) for method in METHODS}
+            parts += [
+                f"## {name}: error against the number of partitions, M = {centers} (figure 5)",
+                _marked(
+                    f"{name} partitions {centers}",
+                    curves_table("m", problem.partitions, results, curves),
+                ),
+            ]
+        curves = {label(method): by_centers(problem, method) for method in METHODS}
+        parts += [
+            f"## {name}: error against the number of centers, "
+            f"{problem.at_partitions} partitions (figure 6)",
+            _marked(f"{name} centers", curves_table("M", problem.centers, results, curves)),
+        ]
+        if problem.samples:
+            parts += [
+                f"## {name}: error against the number of training rows, "
+                f"{problem.at_partitions} partitions (figure 1, right)",
+                _marked(
+                    f"{name} rows",
+                    curves_table("N", problem.samples, results, rows_curves(problem)),
+                ),
+            ]
+    return "\n\n".join(parts) + "\n"
+
+
+def label(method: str) -> str:
+    """Return a short name for the head of a column."""
+    return METHODS[method].label.split(",")[0] + (
+        "" if METHODS[method].has_partitions else " (m = 1)"
+    )
+
+
+def rows_curves(problem: Problem) -> dict[str, list[Point]]:
+    """Return the curves of figure 1, right."""
+    first, *_ = FIGURE_1_CENTERS
+    return {
+        **{
+            f"DNystroem, M = {centers}": by_rows(problem, "DNystroem", centers)
+            for centers in FIGURE_1_CENTERS
+        },
+        f"DC-NY, M = {first}": by_rows(problem, "DC-NY", first),
+        "DKRR": by_rows(problem, "DKRR", first),
+    }
+
+
+def curves_table(
+    head: str, x: Sequence[int], results: Results, curves: Mapping[str, list[Point]]
+) -> list[str]:
+    """Return one column a curve and one row a value of x."""
+    columns = [_cells(results, curve) for curve in curves.values()]
+    lines = _header([head, *curves])
+    return lines + [_row([str(value), *cells]) for value, *cells in zip(x, *columns, strict=True)]
+
+
+def crossings_table(found: AllResults, problems: Mapping[str, Problem]) -> list[str]:
+    """Return the crossings of both figures beside the paper's."""
+    lines = _header(["set", "varied", "fixed", "DNystroem passes", "paper", "measured"])
+    for row in _crossings(found, problems):
+        name, varied, fixed, against, paper, crossing = row
+        said = str(paper) if paper else "-"
+        lines.append(_row([name, varied, fixed, against, said, _text(crossing)]))
+    return lines
+
+
+def crossings_csv(found: AllResults, problems: Mapping[str, Problem] = PROBLEMS) -> str:
+    """Return the same as CSV: inf is never, -inf is always."""
+    known = {name: problem for name, problem in problems.items() if found.get(name)}
+    rows: list[list[object]] = [
+        [*row, *(f"{value:.4g}" for value in (crossing.at, crossing.low, crossing.high))]
+        for *row, crossing in _crossings(found, known)
+    ]
+    return to_csv(CROSSING_COLUMNS, rows)
+
+
+def _crossings(
+    found: AllResults, problems: Mapping[str, Problem]
+) -> list[tuple[str, str, str, str, int, Crossing]]:
+    rows = []
+    for name, problem in problems.items():
+        for centers in problem.at_centers:
+            crossing = partitions_crossing(problem, found[name], centers)
+            paper = problem.paper_partitions if centers == 500 else 0  # all of figure 5
+            rows.append((name, "m", f"M = {centers}", "DKRR and DC-NY", paper, crossing))
+    for name, problem in problems.items():
+        fixed = f"m = {problem.at_partitions}"
+        for method, paper in (("DC-NY", 0), ("DKRR", problem.paper_centers)):
+            crossing = centers_crossing(problem, found[name], method)
+            rows.append((name, "M", fixed, method, paper, crossing))
+    return rows
+
+
+def _cells(results: Results, curve: list[Point]) -> list[str]:
+    rows = errors(results, curve)
+    if not len(rows):
+        return ["-"] * len(curve)
+    mean, spread = mean_and_deviation(100 * rows)
+    return [f"{a:.2f} ± {b:.2f}" for a, b in zip(mean, spread, strict=True)]
+
+
+def _text(crossing: Crossing) -> str:
+    if crossing.low == crossing.high and not np.isfinite(crossing.at):
+        return _number(crossing.at)
+    return f"{_number(crossing.at)} ({_number(crossing.low)} to {_number(crossing.high)})"
+
+
+def _number(value: float) -> str:
+    if np.isnan(value):
+        return "-"
+    if np.isinf(value):
+        return "never" if value > 0 else "always"
+    return f"{value:.0f}"
+
+
+def _header(names: list[str]) -> list[str]:
+    return [_row(names), "|" + "---|" * len(names)]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _marked(name: str, lines: list[str]) -> str:
+    table = "\n".join(lines)
+    return f"<!-- {name} -->\n\n{table}\n\n<!-- end of {name} -->"

@@ -1,0 +1,124 @@
+"""What is measured where, and the measuring."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from experiments.distributed_nystroem.methods import METHODS, estimator
+from experiments.distributed_nystroem.problems import Data, Problem
+from mercer.validation import MercerWarning
+
+#: The methods of figure 1.
+IN_FIGURE_1 = ("DNystroem", "DC-NY", "DKRR")
+#: Numbers of centers of DNystroem in figure 1, right; the first is that of DC-NY.
+FIGURE_1_CENTERS = (500, 1000)
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """A method at some m, M and N; m is 1 and M is 0 where it has none."""
+
+    method: str
+    partitions: int
+    centers: int
+    rows: int
+
+
+#: Share of test rows with the wrong class, by point and seed.
+Results = dict[tuple[Point, int], float]
+#: Called after each trial with the trials made and those to make.
+Progress = Callable[[Results, int, int], None]
+
+
+def point(method: str, partitions: int, centers: int, rows: int) -> Point:
+    """Return where a method is measured, under the one name of what is the same.
+
+    With a center at each row of a shard, DC-NY is DKRR, and not fitted again.
+
+    >>> point("DC-NY", partitions=20, centers=500, rows=7291)
+    Point(method='DKRR', partitions=20, centers=0, rows=7291)
+    """
+    if method == "DC-NY" and centers >= -(-rows // partitions):
+        method = "DKRR"
+    known = METHODS[method]
+    return Point(
+        method,
+        partitions if known.has_partitions else 1,
+        centers if known.has_centers else 0,
+        rows,
+    )
+
+
+def by_partitions(problem: Problem, method: str, centers: int) -> list[Point]:
+    """Return the points of a curve of figure 5."""
+    return [point(method, m, centers, problem.train_rows) for m in problem.partitions]
+
+
+def by_centers(problem: Problem, method: str) -> list[Point]:
+    """Return the points of a curve of figure 6, and of figure 1, left."""
+    rows, m = problem.train_rows, problem.at_partitions
+    return [point(method, m, centers, rows) for centers in problem.centers]
+
+
+def by_rows(problem: Problem, method: str, centers: int) -> list[Point]:
+    """Return the points of a curve of figure 1, right."""
+    return [point(method, problem.at_partitions, centers, rows) for rows in problem.samples]
+
+
+def points(problem: Problem) -> list[Point]:
+    """Return every point of every figure, once."""
+    found: list[Point] = []
+    for method in METHODS:
+        for centers in problem.at_centers:
+            found += by_partitions(problem, method, centers)
+        found += by_centers(problem, method)
+    for method in IN_FIGURE_1:
+        for centers in FIGURE_1_CENTERS if method == "DNystroem" else FIGURE_1_CENTERS[:1]:
+            found += by_rows(problem, method, centers)
+    return sorted(set(found), key=order)
+
+
+def order(at: Point) -> tuple[int, int, int, int]:
+    """Sort by method, as they are listed, then by m, M and N."""
+    return list(METHODS).index(at.method), at.partitions, at.centers, at.rows
+
+
+def missing(problem: Problem, repeats: int, known: Results) -> list[tuple[Point, int]]:
+    """Return the trials still to be made: all points once, then all again with the next seed."""
+    wanted = ((at, seed) for seed in range(repeats) for at in points(problem))
+    return [trial for trial in wanted if trial not in known]
+
+
+def run(
+    problem: Problem,
+    data: Data,
+    trials: Iterable[tuple[Point, int]],
+    results: Results,
+    progress: Progress | None = None,
+) -> None:
+    """Make trials, and add them to the results."""
+    asked = list(trials)
+    with threadpool_limits(limits=1):  # the same on any number of cores
+        for done, (at, seed) in enumerate(asked, start=1):
+            results[at, seed] = error(problem, data, at, seed)
+            if progress is not None:
+                progress(results, done, len(asked))
+
+
+def error(problem: Problem, data: Data, at: Point, seed: int) -> float:
+    """Fit a method and return its error rate. A seed deals the same shards to every method."""
+    model = estimator(at.method, at.partitions, at.centers, problem.bandwidth, problem.alpha, seed)
+    X, y = data.X_train, data.y_train
+    if at.rows < len(X):
+        kept = np.random.default_rng(seed).permutation(len(X))[: at.rows]
+        X, y = X[kept], y[kept]
+    with warnings.catch_warnings():
+        # Shards differ by a row, so the smaller ones may have fewer rows than centers are asked.
+        warnings.filterwarnings("ignore", "n_components=", MercerWarning)
+        model.fit(X, y)
+    return float(np.mean(model.predict(data.X_test) != data.y_test))

@@ -1,0 +1,186 @@
+"""Figures 12 to 14: error on real data against the number of features and of shards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from experiments.distributed_random_features.measured import Measured, measured
+from mercer import Gaussian, recipe
+from mercer.contracts import Array
+from mercer.datasets import load_real
+
+SEED = 12
+#: What is varied: M at m = 20, and m at M = 500.
+FEATURES, SHARDS = "features", "shards"
+FIXED_SHARDS, FIXED_COMPONENTS = 20, 500
+COMPONENTS = (10, 30, 60, 100, 200, 300, 400, 600, 1000, 1500)
+PARTITIONS = (1, 10, 20, 30, 40, 50, 60, 80, 100, 200, 300, 500)
+#: Test rows for KRR-DC, whose model has a function at every training row.
+EXACT_TEST = 10_000
+#: Called with a line to show.
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class RealSet:
+    """A set of two classes with the paper's parameters."""
+
+    name: str
+    figure: int
+    train: int
+    test: int
+    bandwidth: float
+    penalty: float  # the paper's lambda, which counts against the sum of squares in a shard
+    paper_components: int  # where the paper sees the knee in M
+    paper_shards: int  # and in m
+    positive: int = 1  # the label of the one class
+    scaled: bool = False  # to [0, 1], column by column
+    trials: int = 5
+    exact_trials: int = 5  # of KRR-DC
+
+    def alpha(self, shards: int) -> float:
+        """Return the penalty against the mean of squares: lambda over the rows of a shard."""
+        return self.penalty * shards / self.train
+
+
+SETS = {
+    "covtype": RealSet(
+        "covtype",
+        12,
+        train=250_000,
+        test=50_000,
+        bandwidth=2.0,
+        penalty=2.0**-6,
+        paper_components=300,
+        paper_shards=50,
+        positive=2,
+        scaled=True,
+        trials=3,
+        exact_trials=1,
+    ),
+    "susy": RealSet(
+        "susy",
+        13,
+        train=250_000,
+        test=50_000,
+        bandwidth=2.0**2.5,
+        penalty=2.0,
+        paper_components=100,
+        paper_shards=60,
+        trials=3,
+        exact_trials=1,
+    ),
+    "higgs_subset": RealSet(
+        "higgs_subset",
+        14,
+        train=45_352,
+        test=9_070,
+        bandwidth=8.0,
+        penalty=2.0**-6,
+        paper_components=600,
+        paper_shards=40,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of a curve."""
+
+    group: str
+    method: str
+    components: int
+    shards: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to train on and rows to test on."""
+
+    X: Array
+    y: Array
+    X_test: Array
+    y_test: Array
+
+
+def load(chosen: RealSet) -> tuple[Array, Array]:
+    """Return all rows and their classes."""
+    data = load_real(chosen.name)
+    X = np.asarray(data.X, dtype=np.float32)
+    if chosen.scaled:
+        low, high = X.min(axis=0), X.max(axis=0)
+        X = (X - low) / np.where(high > low, high - low, 1)
+    return X, (np.asarray(data.y) == chosen.positive).astype(np.int8)
+
+
+def split(chosen: RealSet, X: Array, y: Array, trial: int) -> Split:
+    """Draw rows to train on and others to test on."""
+    order = np.random.default_rng([SEED, trial]).permutation(len(X))
+    train, test = order[: chosen.train], order[chosen.train : chosen.train + chosen.test]
+    return Split(X[train], y[train], X[test], y[test])
+
+
+def run(
+    chosen: RealSet,
+    X: Array,
+    y: Array,
+    components: tuple[int, ...] = COMPONENTS,
+    partitions: tuple[int, ...] = PARTITIONS,
+    progress: Progress = print,
+) -> list[Measured]:
+    """Measure the error of DKRR-RF against M, and against m; m = 1 is KRR-RF."""
+    cells = [Cell(FEATURES, "DKRR-RF", M, FIXED_SHARDS) for M in components]
+    cells += [
+        Cell(SHARDS, "DKRR-RF" if m > 1 else "KRR-RF", FIXED_COMPONENTS, m) for m in partitions
+    ]
+    return repeat(chosen, X, y, cells, chosen.trials, progress)
+
+
+def run_exact(chosen: RealSet, X: Array, y: Array, progress: Progress = print) -> list[Measured]:
+    """Measure the error of KRR-DC, the exact kernel in as many shards."""
+    few = replace(chosen, test=min(chosen.test, EXACT_TEST))
+    cells = [Cell(FEATURES, "DKRR", 0, FIXED_SHARDS)]
+    return repeat(few, X, y, cells, chosen.exact_trials, progress)
+
+
+def repeat(
+    chosen: RealSet, X: Array, y: Array, cells: list[Cell], trials: int, progress: Progress
+) -> list[Measured]:
+    """Fit every cell to the same rows, other rows in every trial."""
+    pairs: dict[Cell, list[tuple[float, float]]] = {cell: [] for cell in cells}
+    with threadpool_limits(limits=1):  # the same bits on any number of cores
+        for trial in range(trials):
+            rows = split(chosen, X, y, trial)
+            for cell in cells:
+                pairs[cell].append(fit(chosen, rows, cell, trial))
+            progress(f"{chosen.name}: trial {trial + 1} of {trials}")
+    found = []
+    for cell in cells:
+        errors, seconds = zip(*pairs[cell], strict=True)
+        setting = (chosen.train, cell.components, cell.shards, chosen.alpha(cell.shards))
+        found.append(measured(cell.group, cell.method, setting, errors, seconds))
+    return found
+
+
+def fit(chosen: RealSet, rows: Split, cell: Cell, trial: int) -> tuple[float, float]:
+    """Return the share of test rows in the wrong class, and the seconds of the fit."""
+    settings = {"n_components": cell.components} if cell.components else {}
+    if cell.method.startswith("DKRR"):
+        settings["shards"] = cell.shards
+    model = recipe(
+        cell.method,
+        "classification",
+        kernel=Gaussian(chosen.bandwidth),
+        alpha=chosen.alpha(cell.shards),
+        random_state=trial,
+        **settings,
+    )
+    start = time.perf_counter()
+    model.fit(rows.X, rows.y)
+    taken = time.perf_counter() - start
+    return float(np.mean(model.predict(rows.X_test) != rows.y_test)), taken

@@ -1,0 +1,51 @@
+"""Parameters of a kernel that are taken from data, where the data are in shards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.contracts import Array
+from mercer.kernels import Kernel
+from mercer.kernels.bandwidth import SAMPLE
+from mercer.sampling import uniform_indices
+from mercer.sources.shards import Shard, naming
+
+
+def spread_of(shard: Shard, kernel: Kernel, seed: int) -> tuple[int, dict[str, Any], Array, Array]:
+    """Return rows, parameters of a kernel fitted to a sample, mean and variance: a task."""
+    source = shard.source
+    rng = np.random.default_rng([seed, shard.number])
+    with naming(shard):
+        sample = source.take(uniform_indices(source.n_rows, SAMPLE, rng))
+        dense = np.asarray(sample.toarray() if hasattr(sample, "toarray") else sample, float)
+        found = kernel.fitted(dense).get_params()
+    numbers = {k: v for k, v in found.items() if isinstance(v, (int, float, np.ndarray))}
+    return source.n_rows, numbers, dense.mean(axis=0), dense.var(axis=0)
+
+
+def pooled_kernel(
+    kernel: Kernel, parts: Sequence[tuple[int, dict[str, Any], Array, Array]]
+) -> Kernel:
+    """Return a kernel whose "median" parameters are those of the shards, pooled.
+
+    Shards that lie apart have distances within them that are shorter than those between: the mean
+    of their medians is widened by the ratio of the whole spread to the spread within.
+    """
+    counts = np.array([rows for rows, *_ in parts], dtype=float)
+    shares = counts / counts.sum()
+    means = np.array([mean for *_, mean, _ in parts])
+    within = float(shares @ np.array([variance.sum() for *_, variance in parts]))
+    center = shares @ means
+    between = float(shares @ ((means - center) ** 2).sum(axis=1))
+    widened = np.sqrt(1.0 + between / within) if within > 0 else 1.0
+    found = {
+        name: float(widened * (shares @ np.array([numbers[name] for _, numbers, *_ in parts])))
+        for name, value in kernel.get_params().items()
+        if isinstance(value, str) and value == "median"
+    }
+    pooled: Kernel = clone(kernel).set_params(**found)
+    return pooled

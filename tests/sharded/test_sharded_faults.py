@@ -1,0 +1,250 @@
+"""What really goes wrong on a cluster: workers that are killed, frozen or absent, files that rot.
+
+Processes are killed by their id. The result must be that of a fit without the fault, to the bit, or
+an error that says what is missing, in a stated time.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import dask
+import numpy as np
+import pytest
+from distributed import Client
+from distributed.utils_test import captured_logger
+from tests.sharded.conftest import cluster_of
+
+from mercer import ConjugateRounds, EngineError, Gaussian, KernelRegressor, Landmarks
+from mercer.engines.dask import DaskEngine
+from mercer.sources.shards import Shard
+from shard_cases import ADDING, POINTS, Slow, X, Y, deadly, readers, slow_add, when_read
+
+SETTINGS = {
+    "kernel": Gaussian(1.5),
+    "basis": Landmarks(sampling=POINTS),
+    "alpha": 1e-2,
+    "random_state": 0,
+}
+SPLIT = np.arange(len(X)) % 6
+
+
+@pytest.fixture
+def client(tmp_path):
+    """A cluster for one test, which may not survive it."""
+    (tmp_path / "adding").mkdir()
+    with (
+        captured_logger("distributed"),
+        dask.config.set({"distributed.scheduler.allowed-failures": 2}),
+        cluster_of(2, env={ADDING: str(tmp_path / "adding")}) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def slow_shards(monkeypatch, tmp_path):
+    """Let the estimator cut its rows into six shards that take half a second to read."""
+    folder = tmp_path / "reading"
+    folder.mkdir()
+
+    def cut(source, labels, shards=None):
+        return [
+            Shard(j, f"shard {j}", Slow(X[labels == j], Y[labels == j], str(folder), 0.5))
+            for j in range(6)
+        ]
+
+    monkeypatch.setattr("mercer.estimators.sharding.cut_by_label", cut)
+    return folder
+
+
+def fit(engine, **settings):
+    return KernelRegressor(**{**SETTINGS, **settings}, engine=engine).fit(X, Y, shard_labels=SPLIT)
+
+
+def undisturbed(**settings):
+    return KernelRegressor(**{**SETTINGS, **settings}).fit(X, Y, shard_labels=SPLIT).coef_
+
+
+class Meanwhile(threading.Thread):
+    """Does something while a fit goes on, and fails the test if that fails."""
+
+    def __init__(self, action):
+        super().__init__(daemon=True)
+        self.action, self.error = action, None
+        self.start()
+
+    def run(self):
+        try:
+            self.action()
+        except TimeoutError as error:
+            self.error = error
+
+    def done(self):
+        self.join(60)
+        assert self.error is None
+        assert not self.is_alive()
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_worker_killed_among_the_moments(client, slow_shards):
+    killer = Meanwhile(lambda: kill(when_read(slow_shards, 2)))
+    found = fit(client)
+    killer.done()
+    assert len(readers(slow_shards)) > 6  # something was read twice
+    assert np.array_equal(found.coef_, undisturbed())
+
+
+def test_a_worker_killed_in_a_round(client):
+    class Deadly(ConjugateRounds):
+        """Kills a worker before its third product, with all that it holds."""
+
+        def run(self, system, rounds, progress=None):
+            ask, asked = system._ask, []
+
+            def killing(question, V):
+                asked.append(question)
+                if asked.count("product") == 3 and question == "product":
+                    kill(next(iter(client.run(os.getpid).values())))
+                return ask(question, V)
+
+            system._ask = killing
+            return super().run(system, rounds, progress)
+
+    found = fit(client, combine=Deadly(5))
+    assert found.n_iter_ == 5
+    assert np.array_equal(found.coef_, undisturbed(combine=ConjugateRounds(5)))
+
+
+def test_a_worker_killed_in_the_last_addition(client, monkeypatch, tmp_path):
+    monkeypatch.setattr("mercer.sharded.run.add_folds", slow_add)
+    killer = Meanwhile(lambda: kill(when_read(tmp_path / "adding", 5)))  # 6 shards, 5 additions
+    found = fit(client)
+    killer.done()
+    assert len(readers(tmp_path / "adding")) > 5
+    monkeypatch.undo()
+    assert np.array_equal(found.coef_, undisturbed())
+
+
+def test_a_frozen_worker(client, slow_shards):
+    frozen = []
+
+    def freeze():
+        frozen.append(when_read(slow_shards, 1))
+        os.kill(frozen[0], signal.SIGSTOP)
+
+    client.run(__import__, "mercer")  # a worker is silent while it imports
+    freezer = Meanwhile(freeze)
+    try:
+        found = fit(DaskEngine(client, silence=6.0))
+    finally:
+        freezer.done()
+    with pytest.raises(ProcessLookupError):  # its nanny has ended it
+        os.kill(frozen[0], signal.SIGCONT)
+    assert np.array_equal(found.coef_, undisturbed())
+
+
+def test_no_workers_at_all():
+    with cluster_of(0) as cluster, Client(cluster, set_as_default=False) as client:
+        began = time.monotonic()
+        with pytest.raises(EngineError, match="no worker for 3 s"):
+            fit(DaskEngine(client, patience=3.0))
+        assert time.monotonic() - began < 30
+
+
+def test_a_task_that_always_kills_its_worker(client):
+    began = time.monotonic()
+    with pytest.raises(EngineError, match="every worker that took it was lost"):
+        DaskEngine(client).map(deadly, [1], label="trouble")
+    assert time.monotonic() - began < 60
+
+
+def test_no_scheduler():
+    with pytest.raises(EngineError, match="no Dask scheduler was reached"):
+        DaskEngine("tcp://127.0.0.1:9", connect=2.0)
+
+
+def test_a_model_is_left_as_it_was_where_a_fit_fails(client):
+    model = KernelRegressor(**SETTINGS).fit(X, Y)
+    before = model.coef_
+    with pytest.raises(ValueError, match="NaN"):
+        model.set_params(engine=client).fit(np.where(X > 1.99, np.nan, X), Y)
+    assert model.coef_ is before
+
+
+DRIVER = """
+import sys
+import numpy as np
+from mercer import KernelRegressor, Gaussian, Landmarks
+import mercer.estimators.sharding as sharding
+from mercer.sources.shards import Shard
+from shard_cases import POINTS, Slow, X, Y
+
+folder, out, combine, seconds = sys.argv[1:]
+sharding.cut_by_label = lambda source, labels, shards=None: [
+    Shard(j, f"shard {j}", Slow(X[labels == j], Y[labels == j], folder, float(seconds)))
+    for j in range(40)
+]
+model = KernelRegressor(
+    Gaussian(1.5), Landmarks(sampling=POINTS), 1e-2, combine=combine, rounds=6,
+    checkpoint=out + "-checkpoint",
+)
+model.fit(X, Y, shard_labels=np.arange(len(X)) % 40)
+np.save(out, model.coef_)
+"""
+
+
+@pytest.mark.parametrize("combine", ["sum", "conjugate", "average"])
+def test_a_driver_killed_and_started_again(combine, tmp_path):
+    reading = tmp_path / "reading"
+    reading.mkdir()
+    checkpoint = tmp_path / "model-checkpoint"
+
+    def start(seconds):
+        return subprocess.Popen(
+            [sys.executable, "-c", DRIVER, reading, tmp_path / "model", combine, str(seconds)],
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        )
+
+    # Moments are written down in parts of 16 shards; facts about y come first.
+    wanted = {"sum": 2, "conjugate": 4, "average": 1}[combine]
+    first = start(0.15)
+    end = time.monotonic() + 120
+    while len(list(checkpoint.glob("*.npz"))) < wanted and time.monotonic() < end:
+        assert first.poll() is None or first.returncode == 0
+        time.sleep(0.02)
+    kill(first.pid)
+    first.wait()
+    kept = {path.name: path.stat().st_mtime_ns for path in checkpoint.glob("*.npz")}
+    assert len(kept) >= wanted
+    before = len(readers(reading))
+    assert start(0.0).wait(120) == 0
+    for name, written in kept.items():  # what was finished is not done again
+        assert (checkpoint / name).stat().st_mtime_ns == written
+    if combine == "sum":
+        assert len(readers(reading)) - before <= 24
+    again = KernelRegressor(
+        Gaussian(1.5), Landmarks(sampling=POINTS), 1e-2, combine=combine, rounds=6
+    ).fit(X, Y, shard_labels=np.arange(len(X)) % 40)
+    assert np.array_equal(np.load(tmp_path / "model.npy"), again.coef_)
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
+    settings = {**SETTINGS, "checkpoint": tmp_path}
+    KernelRegressor(**settings).fit(X, Y)
+    KernelRegressor(**settings).fit(X, Y)  # the same one again
+    with pytest.raises(ValueError, match="another fit"):
+        KernelRegressor(**{**settings, "alpha": 0.5}).fit(X, Y)
+    with pytest.raises(ValueError, match="another fit"):
+        KernelRegressor(**settings).fit(X + 1e-9, Y)
+    part = next(tmp_path.glob("*.npz"))
+    part.write_bytes(part.read_bytes()[:100])
+    with pytest.raises(ValueError, match="damaged"):
+        KernelRegressor(**settings).fit(X, Y)
