@@ -16,7 +16,6 @@ from contextlib import suppress
 from typing import Any
 
 import dask
-from dask.delayed import Delayed
 from distributed import CancelledError, Client, Future, KilledWorker, wait
 
 from mercer.contracts import ShardProgress
@@ -83,7 +82,7 @@ class DaskEngine:
     def place(self, items: Sequence[Any]) -> list[Future]:
         """Return references to items: recipes by value, and partitions that are computed there."""
         return [
-            self.client.compute(item) if isinstance(item, Delayed) else self.share(item)
+            self.client.compute(item.delayed) if hasattr(item, "delayed") else self.share(item)
             for item in items
         ]
 
