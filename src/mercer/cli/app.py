@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from mercer.cli import demo, fit, info, predict
 from mercer.cli.output import show_error, warnings_as_lines
+from mercer.validation import EngineError
 
 
 class Commands(TyperGroup):
@@ -21,7 +22,7 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
         except BrokenPipeError:  # the reader of a pipe has seen enough
             raise
-        except (ValueError, OSError, ImportError, MemoryError) as error:
+        except (ValueError, OSError, ImportError, MemoryError, EngineError) as error:
             if ctx.params.get("debug"):
                 raise
             show_error(error)

@@ -63,12 +63,27 @@ def fit(
     memory_limit: Annotated[
         str, typer.Option(help="What the fit may take, such as 2GB; auto: half of what is free.")
     ] = "auto",
+    shards: Annotated[
+        int | None, typer.Option(help="Cut the rows into so many shards and fit over them.")
+    ] = None,
+    combine: Annotated[
+        str, typer.Option(help="What is made of shards: sum, average, newton or conjugate.")
+    ] = "sum",
+    rounds: Annotated[int, typer.Option(help="Rounds of --combine newton or conjugate.")] = 8,
+    engine: Annotated[
+        str | None, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A folder to go on from, if a fit over shards is stopped.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="For landmarks, features, folds and --holdout.")] = 0,
     test: Annotated[Path | None, typer.Option(help="A file of rows to score the model on.")] = None,
     holdout: Annotated[
         float, typer.Option(help="A share of the rows to set aside and score the model on.")
     ] = 0.0,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show every alpha tried.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Show every alpha tried, and what shards sent.")
+    ] = False,
 ) -> None:
     """Fit a model to the rows of a file and write it to another."""
     console = stdout()
@@ -77,7 +92,8 @@ def fit(
     if test is not None and holdout:
         raise ValueError("--test and --holdout must not both be given: choose one")
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    rows = _open(data, target, weight, names)
+    # Workers need not run in the folder of this command.
+    rows = _open(data if engine is None else data.absolute(), target, weight, names)
     kind, why = decide_task(rows, task)
     model = build_estimator(
         kind,
@@ -91,6 +107,11 @@ def fit(
         memory_limit=memory_limit,
         random_state=seed,
         verbose=1,
+        shards=shards,
+        combine=combine,
+        rounds=rounds,
+        engine=engine,
+        checkpoint=checkpoint,
     )
     held: RowSource | None = None
     label = f"{test}"
@@ -109,6 +130,8 @@ def fit(
         table += scores_on(model, held, label)
     table.append(("model", f"{written} ({human_bytes(written.stat().st_size)})"))
     console.print(facts(type(model).__name__, table))
+    if verbose and model.fit_.communication is not None:
+        console.print(str(model.fit_.communication))
     if verbose and model.cv_results_ is not None:
         found = model.cv_results_
         console.print(path_table(found["alpha"], found["mean_squared_error"], model.alpha_))

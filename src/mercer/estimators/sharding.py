@@ -256,11 +256,14 @@ class ShardedFits(RowInputs):
                         f"{name} must be the name of a column where X is a list of files, got "
                         f"{type(value).__name__}"
                     )
+            X = [Path(path).absolute() for path in X]  # workers may run in another folder
             opened = [open_rows(path, target=y, weight=weight) for path in X]
             return [
                 Shard(i, f"shard {i} ({p})", s)
                 for i, (p, s) in enumerate(zip(X, opened, strict=True))
             ], None
+        if isinstance(X, (str, Path)):
+            X = Path(X).absolute()
         source = self._source(X, y, weight, reset=True)
         array = source if isinstance(source, ArraySource) else None
         if labels is not None:
