@@ -7,7 +7,18 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import accuracy, crossing, exact, full_kernel, memory, path, products, speed
+from benchmarks import (
+    accuracy,
+    cluster_memory,
+    crossing,
+    exact,
+    full_kernel,
+    memory,
+    path,
+    products,
+    shards,
+    speed,
+)
 from mercer.engines import available_cores
 from mercer.validation import closest
 
@@ -20,6 +31,8 @@ SECTIONS = {
     "crossing": ("Where products overtake moments", crossing.run),
     "exact": ("The exact kernel beyond memory", exact.run),
     "memory": ("Memory", memory.run),
+    "shards": ("Shards", shards.run),
+    "cluster": ("Memory of workers", cluster_memory.run),
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")
 MARK = "<!-- {} -->"

@@ -74,6 +74,16 @@ class DaskEngine:
         """The address of the dashboard."""
         return str(self.client.dashboard_link)
 
+    @property
+    def task_memory(self) -> int | None:
+        """Bytes that a task may take: a third of its share of the smallest worker, if known.
+
+        The process itself, what it holds between tasks, and what Dask moves need the rest.
+        """
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        shares = [w["memory_limit"] / w["nthreads"] for w in workers if w.get("memory_limit")]
+        return int(min(shares) / 3) if shares else None
+
     def close(self) -> None:
         """Close the connection, if this engine opened it."""
         if self._owned:

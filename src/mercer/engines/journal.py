@@ -68,6 +68,11 @@ class Journal:
     def progress(self, told: ShardProgress | None) -> None:
         self._engine.progress = told
 
+    @property
+    def task_memory(self) -> int | None:
+        """Bytes that a task may take, where the engine knows."""
+        return getattr(self._engine, "task_memory", None)
+
     def place(self, items: Sequence[Any]) -> list[Any]:
         """Return references to items."""
         return self._engine.place(items)

@@ -148,13 +148,15 @@ class ShardedFits(RowInputs):
                 journal = Journal(engine, self.checkpoint, seed, self._identity(X, y, weight))
                 engine, seed = journal, journal.seed
             source = self._sharded(X, y, weight, shard_labels, combination, engine, seed)
-            solver = settings["solver"]
             pieces, held_out = self._pieces(settings)
+            memory_limit = self.memory_limit
+            if isinstance(memory_limit, str) and memory_limit == "auto":
+                memory_limit = getattr(engine, "task_memory", None) or "auto"
             request = Settings(
                 targets=self._targets,
                 kernel=settings["kernel"],
                 basis=self.basis,
-                solver=solver,
+                solver=settings["solver"],
                 combination=combination,
                 rounds=self.rounds,
                 alpha=settings["alpha"],
@@ -162,7 +164,7 @@ class ShardedFits(RowInputs):
                 criterion=settings["criterion"],
                 intercept=bool(self.fit_intercept),
                 dtype=self.dtype,
-                memory_limit=self.memory_limit,
+                memory_limit=memory_limit,
                 pieces=pieces,
                 held_out=held_out,
                 seed=seed,

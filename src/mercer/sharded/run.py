@@ -168,6 +168,8 @@ class Run:
         local = combination.local_basis or _is_local(self.settings.basis)
         plan = self._plan_of_average(local)
         settings = self._with_alpha(plan)
+        if not isinstance(settings.solver, IterativeSolver):
+            settings = replace(settings, pieces=1)  # folds were for the choice of alpha
         shared: BasisTransformer | None = None
         task_plan: Plan | None = None
         if local:
@@ -175,7 +177,7 @@ class Run:
                 settings = replace(settings, kernel=self._kernel(plan))
         else:
             shared = self._basis(plan, plan.precision, may_widen=False)
-            task_plan = replace(plan, lanes=1, may_widen=False)
+            task_plan = replace(plan, lanes=1, may_widen=False, folds=settings.pieces)
         with self.clock.stage("shards"):
             models: list[LocalModel] = self.engine.map(
                 model_of,
