@@ -29,6 +29,8 @@ benchmarks: $(VENV)/.dev
 
 experiments: $(VENV)/.dev
 	$(BIN)/python -m experiments.kernel_conjugate_gradients
+	$(BIN)/python -m experiments.distributed_nystroem
+	$(BIN)/python -m experiments.distributed_random_features
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "Mercer needs Python 3.11 or newer, found %d.%d: try make PYTHON=python3.12" % v[:2])'

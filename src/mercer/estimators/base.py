@@ -1,55 +1,40 @@
-"""What the regressor and the classifier share: parameters, fitting, predicting, summing up."""
+"""What the regressor and the classifier share: parameters, fitting, summing up."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from itertools import islice
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.bases import BasisTransformer, Landmarks, as_basis, as_generator
+from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.combine import Combination, as_combination
 from mercer.contracts import Array, RowSource
-from mercer.engines import Lanes
+from mercer.estimators.batches import Batches
+from mercer.estimators.predicting import Predictions
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.resuming import fingerprint_of
-from mercer.estimators.sharding import ShardedFits
-from mercer.estimators.steps import SolverSteps
 from mercer.estimators.summary import Summary, summarize
-from mercer.estimators.targets import RegressionTargets
 from mercer.fit import (
-    accumulate,
     effective_dimension,
     fit,
-    refit,
     resume,
-    unwhitened,
 )
 from mercer.kernels import Kernel, Precomputed, as_kernel
-from mercer.moments import Moments
 from mercer.result import Fit, Targets
-from mercer.selection import Criterion, as_criterion, make_plan, parse_memory, plan_fit
+from mercer.selection import Criterion, as_criterion, parse_memory, plan_fit
 from mercer.solvers import (
     BaseSolver,
     CutOff,
-    IterativeSolver,
     PreconditionedCG,
     as_solver,
 )
-from mercer.sources import ArraySource
 from mercer.validation import (
     MercerWarning,
     check_alphas,
     check_choice,
-    check_finite,
     check_flag,
     check_number,
 )
@@ -63,11 +48,8 @@ _NAMED: dict[str, Callable[[Any], Any]] = {
     "combine": as_combination,
 }
 
-#: Columns of solutions that staged predictions evaluate the basis for at a time.
-TOGETHER = 64
 
-
-class KernelEstimator(SolverSteps, ShardedFits):
+class KernelEstimator(Predictions, Batches):
     """Least squares in a reproducing-kernel Hilbert space; see the regressor and the classifier."""
 
     _targets: Targets
@@ -159,61 +141,6 @@ class KernelEstimator(SolverSteps, ShardedFits):
             self._fit_source(source, settings, fixed_basis=False)
             self._fitted_to = fingerprint
             return self
-
-    def _can_add(self) -> bool:
-        """Whether the functions can stay while rows come and go."""
-        if isinstance(as_solver(self.solver), PreconditionedCG):
-            raise AttributeError(
-                "partial_fit and forget need sums over rows, which solver='pcg' never forms: use "
-                "solver='ridge'"
-            )
-        basis = as_basis(self.basis) if self.basis != "auto" else None
-        if (basis is not None and basis.dual) or isinstance(as_kernel(self.kernel), Precomputed):
-            raise AttributeError(
-                "partial_fit and forget need functions that stay as rows come and go; the full "
-                "kernel has one a row: use basis='landmarks' or basis='random_features'"
-            )
-        return True
-
-    @available_if(_can_add)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to the model: moments add, so this equals one fit on all rows together.
-
-        The first call chooses the basis from its rows (give a large first batch, or landmarks); it
-        then stays. A model that was fitted by :meth:`fit` goes on likewise.
-        """
-        settings = self._settings()
-        first = not hasattr(self, "fit_")
-        with self._all_or_nothing():
-            source = self._source(X, y, sample_weight, reset=first)
-            if first:
-                self._targets = self._make_targets(source)
-                return self._fit_source(source, settings, fixed_basis=True)
-            return self._combine(source, settings, sign=1)
-
-    @available_if(_can_add)
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows out of the model: moments subtract, as if it had never seen them.
-
-        The rows must be ones that were fitted, with the same targets and weights. The basis stays;
-        landmarks that were chosen among these rows remain landmarks.
-        """
-        check_is_fitted(self, "fit_")
-        settings = self._settings()
-        with self._all_or_nothing():
-            source = self._source(X, y, sample_weight, reset=False)
-            return self._combine(source, settings, sign=-1)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the model as it was where a fit is refused or interrupted."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _settings(self) -> dict[str, Any]:
         """Check every parameter that needs no data, before any work."""
@@ -310,110 +237,6 @@ class KernelEstimator(SolverSteps, ShardedFits):
             )
         return self._finish(found)
 
-    def _combine(self, source: RowSource, settings: dict[str, Any], sign: int) -> Self:
-        """Add or subtract the moments of a source and solve again."""
-        self._check_sums()
-        previous = self.fit_ if self.fit_.folds is not None else self._as_moments(settings)
-        assert previous.folds is not None
-        pieces, held_out = self._pieces(settings)
-        chooser, instead = self._chooser(settings)
-        if pieces > 1 and (pieces, held_out) != (len(previous.folds), previous.plan.held_out):
-            kept = len(previous.folds)
-            others = f"{kept}" if kept != pieces else f"{kept} of another size"
-            raise ValueError(
-                f"{chooser} needs sums kept in {pieces} pieces from the first rows on, and this "
-                f"model keeps {others}: fit it again, or use {instead}"
-            )
-        if sign < 0 and len(previous.folds) > 1:
-            raise ValueError(
-                f"forget cannot tell which fold a row was dealt to: use {instead} from the first "
-                f"rows on"
-            )
-        rng = as_generator(self.random_state)
-        with progress_bar(self.verbose) as progress:
-            batch = accumulate(
-                source,
-                self._targets,
-                previous.basis,
-                previous.plan,
-                rng,
-                progress,
-            )
-        folds = [
-            old + new if sign > 0 else old - new
-            for old, new in zip(previous.folds, batch, strict=True)
-        ]
-        if sum(fold.rows for fold in folds) <= 0:
-            raise ValueError(
-                f"forget would leave no rows: the model holds "
-                f"{sum(fold.rows for fold in previous.folds)}, {source.n_rows} were given"
-            )
-        settings = {k: v for k, v in settings.items() if k != "kernel"}
-        with progress_bar(self.verbose) as progress:
-            found = refit(
-                previous,
-                folds,
-                units=self._targets.scale**2,
-                intercept=bool(self.fit_intercept),
-                rng=rng,
-                progress=progress,
-                **settings,
-            )
-        self._fitted_to = None
-        return self._finish(found)
-
-    @staticmethod
-    def _chooser(settings: dict[str, Any]) -> tuple[str, str]:
-        """Return what looks at other rows to choose, and what to use that does not."""
-        if isinstance(settings["solver"], IterativeSolver):
-            return f"the rule '{settings['solver'].rule().label}'", "stop=StopAfter(steps)"
-        return str(settings["criterion"].label), "selection='gcv' or a number for alpha"
-
-    def _as_moments(self, settings: dict[str, Any]) -> Fit:
-        """Return the fit of an automatic full kernel as one by moments: a function at every row."""
-        exact = self.fit_
-        assert exact.dual_rows is not None
-        Y, weight = exact.dual_rows
-        source = ArraySource(exact.basis.landmarks_, Y, weight)
-        plan = make_plan(
-            source,
-            exact.basis.kernel_,
-            Landmarks(sampling=exact.basis.landmarks_),
-            dtype=self.dtype,
-            memory_limit=self.memory_limit,
-            outputs=Y.shape[1],
-            folds=self._pieces(settings)[0],
-            held_out=self._pieces(settings)[1],
-        )
-        rng = as_generator(self.random_state)
-        basis = plan.basis.fit_source(
-            source, exact.basis.kernel_, rng, plan.precision, plan.may_widen
-        )
-        encoded = RegressionTargets(np.zeros(Y.shape[1]), np.ones(Y.shape[1]), True)
-        folds = accumulate(source, encoded, basis, plan, rng)
-        return replace(exact, basis=basis, plan=plan, folds=folds)
-
-    def _check_sums(self) -> None:
-        """Refuse what needs sums over rows, where a model was saved without them."""
-        if self.fit_.folds is None and self.fit_.dual_rows is None:
-            if self.fit_.combination:
-                raise AttributeError(
-                    f"this model is an {self.fit_.combination}, and their sums over rows stayed "
-                    f"with the shards: fit it with combine='sum'"
-                    if self.fit_.combination.startswith("average")
-                    else f"this model was found by {self.fit_.combination}, and sums over rows "
-                    f"stayed with the shards: fit it with combine='sum'"
-                )
-            if self.fit_.plan.sample:
-                raise AttributeError(
-                    "this model was solved by products and has no sums over rows, which this "
-                    "needs: fit it with solver='ridge'"
-                )
-            raise AttributeError(
-                "this model was loaded from a file without its sums over rows, which this needs: "
-                "save it with mercer.save(model, path, moments=True), or fit it again"
-            )
-
     def _adopt(self, found: Fit) -> None:
         """Take over what a fit found, as attributes."""
         self.fit_ = found
@@ -434,11 +257,6 @@ class KernelEstimator(SolverSteps, ShardedFits):
             ):
                 self.cv_results_[f"split{number}_squared_error"] = errors
 
-    def _in_units(self, coefficients: Array, intercept: Array) -> tuple[Array, Array]:
-        """Turn a solution for encoded targets into one in the units of y."""
-        scale, origin = self._targets.scale, getattr(self._targets, "origin", 0.0)
-        return coefficients * scale, intercept * scale + origin
-
     def _finish(self, found: Fit) -> Self:
         if not self.warm_start:
             found.run = None  # it holds all steps and the matrix that they are made with
@@ -454,21 +272,6 @@ class KernelEstimator(SolverSteps, ShardedFits):
         return self
 
     # -- what was found ------------------------------------------------------------------------
-
-    @property
-    def moments_(self) -> Moments:
-        """Moments of all rows seen: of graded functions, and of targets shifted and scaled.
-
-        Not for the full kernel.
-        """
-        check_is_fitted(self, "fit_")
-        self._check_sums()
-        if self.fit_.folds is None:
-            raise AttributeError("the full kernel is fitted from the kernel matrix, not moments")
-        total = self.fit_.folds[0]
-        for fold in self.fit_.folds[1:]:
-            total = total + fold
-        return total
 
     @property
     def effective_dimension_(self) -> float:
@@ -487,20 +290,6 @@ class KernelEstimator(SolverSteps, ShardedFits):
             found.effective_dimension = effective_dimension(found, bool(self.fit_intercept))
         return found.effective_dimension
 
-    def _staged(self, X: Any) -> Iterator[Array]:
-        """Yield f(x) for every row after each step."""
-        values = self.path_.values
-        if len(values) < self.best_step_:
-            raise AttributeError(
-                "the steps of this model were not kept: they take too much memory, it was solved "
-                "by products, or it was loaded from a file"
-            )
-        found = unwhitened(self.fit_, values[: self.best_step_], bool(self.fit_intercept))
-        while steps := list(islice(found, max(1, TOGETHER // self._targets.outputs))):
-            solutions = [self._in_units(*step) for step in steps]
-            coefficients, intercept = (np.hstack(part) for part in zip(*solutions, strict=True))
-            yield from np.hsplit(self._decide(X, (coefficients, intercept)), len(steps))
-
     def summary(self) -> Summary:
         """Say what was chosen and why: prints as text, shows as a table in notebooks."""
         check_is_fitted(self, "fit_")
@@ -511,41 +300,6 @@ class KernelEstimator(SolverSteps, ShardedFits):
             self._targets.outputs,
             self.fit_.alphas is not None,
         )
-
-    # -- predicting ----------------------------------------------------------------------------
-
-    def _decide(self, X: Any, solution: tuple[Array, Array] | None = None) -> Array:
-        """Return f(x) for every row: shape (n, k), in blocks; ``solution`` replaces the model's."""
-        check_is_fitted(self, "fit_")
-        if isinstance(X, (str, Path, RowSource)):
-            source = self._prediction_source(X)
-        else:
-            names = getattr(self, "feature_names_in_", None)
-            rows = self._validated_rows(X, reset=False)
-            source = ArraySource(rows, feature_names=None if names is None else list(names))
-        basis = self.basis_
-        coefficients, intercept = (self.coef_, self.intercept_) if solution is None else solution
-        evaluate, coefficients, width = basis.prediction(coefficients)
-        out = np.empty((source.n_rows, coefficients.shape[1]))
-        block_rows = max(1, min(4096, 2**22 // max(1, width)))
-
-        def predict_block(buffers: list[Array], block: Any) -> None:
-            check_finite(block.X, start=block.start, names=source.feature_names)
-            if not buffers:
-                shape = (min(block_rows, source.n_rows), width)
-                buffers += [np.empty(shape, dtype=basis.precision_), np.empty(shape)]
-            H = evaluate(block.X, buffers[0][: block.n_rows])
-            if H.dtype != np.float64:
-                # Coefficients may be large and cancel: the last product is worth float64.
-                wide = buffers[1][: block.n_rows]
-                wide[...] = H
-                H = wide
-            np.matmul(H, coefficients, out=out[block.start : block.start + block.n_rows])
-
-        lanes = 1 if source.n_rows <= block_rows else None
-        Lanes(list, lanes).run(source.blocks(block_rows), predict_block)
-        out += intercept
-        return out
 
     # -- scikit-learn's contract ---------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,17 @@ class RowInputs(BaseEstimator):
     """What estimators accept as X, y and weights, to fit and to predict."""
 
     kernel: str | Kernel
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the model as it was where a fit is refused or interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _check_targets(self, y: Any) -> Array:
         raise TypeError(f"{type(self).__name__} does not define _check_targets()")
