@@ -204,13 +204,13 @@ def mapped(tmp_path):
 @pytest.mark.parametrize("basis", ["given", "random_features"])
 def test_a_memory_map_is_read_in_blocks_and_never_copied(mapped, basis, monkeypatch):
     sources = []
-    original = mercer.estimators.base.ArraySource
+    original = mercer.estimators.inputs.ArraySource
 
     def recorded(rows, *others, **more):
         sources.append(original(rows, *others, **more))
         return sources[-1]
 
-    for module in (mercer.estimators.base, mercer.estimators.inputs):  # to predict, and to fit
+    for module in (mercer.estimators.predicting, mercer.estimators.inputs):
         monkeypatch.setattr(module, "ArraySource", recorded)
     y = np.arange(3000.0)
     fitted = model(basis).fit(mapped, y)

@@ -78,6 +78,7 @@ def test_all_curves_are_whole(results):
     for method in METHODS:
         assert errors(results, by_partitions(SMALL, method, 100)).shape == (2, 3)
         assert errors(results, by_centers(SMALL, method)).shape == (2, 2)
+        assert not np.isnan(errors(results, by_centers(SMALL, method))).any()
     assert not missing(SMALL, SMALL.repeats, results)
 
 
@@ -101,7 +102,22 @@ def test_the_tables_have_their_columns(results, tmp_path):
     assert "| N | DNystroem, M = 500 | DNystroem, M = 1000 | DC-NY, M = 500 | DKRR |" in text
     rows = list(csv.reader(io.StringIO(crossings_csv({"digits": results}, {"digits": SMALL}))))
     assert tuple(rows[0]) == CROSSING_COLUMNS
-    assert len(rows) == 1 + 1 + 2
+    assert len(rows) == 1 + 2 + 2
+
+
+def test_trials_that_were_not_made_are_left_out(results, tmp_path):
+    part = {
+        (at, seed): value
+        for (at, seed), value in results.items()
+        if at.method != "DC-RF" and (at.partitions, seed) != (30, 1)
+    }
+    text = markdown({"digits": part}, {"digits": SMALL})
+    (last,) = (line for line in text.splitlines() if line.startswith("| 30 |"))
+    ours = 100 * part[by_partitions(SMALL, "DNystroem", 100)[-1], 0]
+    assert last.startswith(f"| 30 | {ours:.2f} |")
+    assert " | - | " in last
+    assert "nan" not in text + crossings_csv({"digits": part}, {"digits": SMALL})
+    draw_partitions({"digits": part}, tmp_path / "5.png", {"digits": SMALL})
 
 
 def test_the_figures_are_drawn(results, tmp_path):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from benchmarks.cluster_memory import fit_on_workers, write_rows
+
 from mercer.selection import parse_memory
 
 

@@ -154,6 +154,10 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         return self.evaluate, coefficients, self.size
 
+    def lean(self) -> Self:
+        """Return functions that evaluate the same, in fewer numbers: they may lack a whitener."""
+        return self
+
     def expansion(self, coefficients: Array) -> tuple[Array, Array]:
         """Return f as a sum of kernel functions: coefficients (p, k) and points (p, d)."""
         raise ValueError(

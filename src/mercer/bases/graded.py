@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -105,6 +106,16 @@ class GradedBasis(BasisTransformer):
     def penalty(self, c: Array, exact: bool = False) -> Array:
         """Return ``Gamma c``, from ``Gamma = L L'``."""
         return np.asarray(self.factor_ @ (self.factor_.T @ c))
+
+    def lean(self) -> Self:
+        """Return a copy with only those columns of L that grading needs: there is no whitener."""
+        leading = self._grading.leading
+        if not 0 < leading < len(self.factor_):
+            return self
+        found = copy.copy(self)
+        found.factor_ = np.ascontiguousarray(self.factor_[:, :leading])
+        found.__dict__.pop("_cached_grading", None)
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         # These are cheap to rebuild, and the block kernel holds closures.

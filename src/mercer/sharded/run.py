@@ -70,9 +70,16 @@ class Run:
         with self.clock.stage("basis"):
             rng = settings.basis_rng()
             basis = plan.basis.fit_source(source, self._kernel(plan), rng, precision, may_widen)
-        sent = count_numbers(getattr(basis, "landmarks_", np.zeros(0)))
-        self.told.record("basis", to_shard=_size_of(basis), from_shard=-(-sent // self.told.shards))
+        chosen = count_numbers(getattr(basis, "indices_", None))  # landmarks that are rows
+        sent = -(-chosen * source.n_features // self.told.shards)
+        if sent:
+            self.told.record("landmarks", to_shard=0, from_shard=sent)
         return basis
+
+    def _shared(self, basis: BasisTransformer) -> Any:
+        """Send functions to all shards."""
+        self.told.record("basis", to_shard=_size_of(basis), from_shard=0)
+        return self.engine.share(basis)
 
     def _kernel(self, plan: Plan) -> Kernel:
         """Resolve parameters that are taken from data, by what shards find in theirs."""
@@ -100,7 +107,7 @@ class Run:
                 add_folds,
                 self.source.shards,
                 self.settings.targets,
-                self.engine.share(basis),
+                self._shared(basis.lean()),  # shards sum, and solve nothing
                 replace(plan, lanes=1),
                 self.settings.seed,
                 label="moments",
@@ -183,7 +190,7 @@ class Run:
                 model_of,
                 self.source.shards,
                 self.engine.share(settings),
-                None if shared is None else self.engine.share(shared),
+                None if shared is None else self._shared(shared),
                 task_plan,
                 label="shards",
             )
@@ -246,7 +253,7 @@ class Run:
                 system_of,
                 self.source.shards,
                 settings.targets,
-                engine.share(basis),
+                self._shared(basis),
                 replace(plan, lanes=1, may_widen=False),
                 settings.alpha,
                 settings.intercept,
