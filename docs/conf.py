@@ -149,7 +149,9 @@ def _seen_from_here(link: re.Match[str]) -> str:
 PUBLIC = [
     "mercer",
     "mercer.bases",
+    "mercer.combine",
     "mercer.datasets",
+    "mercer.engines",
     "mercer.estimators",
     "mercer.kernels",
     "mercer.models",

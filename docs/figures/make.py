@@ -10,7 +10,15 @@ from importlib import import_module
 # One thread of BLAS: the same bits on any number of cores, and no waiting on a busy machine.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-FIGURES = ("overview", "kernels", "alpha_path", "early_stopping", "landmarks", "grading")
+FIGURES = (
+    "overview",
+    "kernels",
+    "alpha_path",
+    "early_stopping",
+    "landmarks",
+    "grading",
+    "federated",
+)
 
 
 def main(names: list[str]) -> None:

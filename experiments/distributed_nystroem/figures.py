@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
@@ -126,10 +127,11 @@ def draw_rows(problem: Problem, results: Results, path: Path) -> None:
 def _draw(
     axes: Any, x: Sequence[int], results: Results, curve: list[Point], method: str, **changes: Any
 ) -> None:
-    rows = errors(results, curve)
-    if not len(rows):
+    mean, spread = mean_and_deviation(100 * errors(results, curve))
+    shown = ~np.isnan(mean)
+    if not shown.any():
         return
-    mean, spread = mean_and_deviation(100 * rows)
+    x, mean, spread = np.asarray(x)[shown], mean[shown], np.nan_to_num(spread[shown])
     color = COLOR[method]
     settings = {"color": color, "marker": MARKER[method], "label": METHODS[method].label}
     if method == "DKRR":  # seen around DC-NY, where both are the same

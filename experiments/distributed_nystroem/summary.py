@@ -26,18 +26,21 @@ class Crossing:
 
 
 def errors(results: Results, curve: Sequence[Point]) -> Array:
-    """Return one row a repeat and one column a point, for the repeats that have all points."""
+    """Return one row a repeat and one column a point: NaN for a trial that was not made."""
     seeds = sorted({seed for _, seed in results})
-    whole = [seed for seed in seeds if all((at, seed) in results for at in curve)]
-    return np.array([[results[at, seed] for at in curve] for seed in whole]).reshape(
-        len(whole), len(curve)
-    )
+    rows = [[results.get((at, seed), np.nan) for at in curve] for seed in seeds]
+    return np.array(rows).reshape(len(seeds), len(curve))
 
 
 def mean_and_deviation(rows: Array) -> tuple[Array, Array]:
-    """Return the mean over repeats and the standard deviation between them."""
-    spread = rows.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(rows.shape[1:])
-    return rows.mean(axis=0), spread
+    """Return the mean over the repeats that were made, and the standard deviation between them.
+
+    The mean is NaN without any repeat, the deviation with fewer than two.
+    """
+    made = [column[~np.isnan(column)] for column in rows.T]
+    mean = [column.mean() if len(column) else np.nan for column in made]
+    spread = [column.std(ddof=1) if len(column) > 1 else np.nan for column in made]
+    return np.array(mean), np.array(spread)
 
 
 def passes(x: Sequence[int], ours: Array, theirs: Array) -> float:
@@ -57,26 +60,28 @@ def passes(x: Sequence[int], ours: Array, theirs: Array) -> float:
     return float(x[last] + share * (x[last + 1] - x[last]))
 
 
-def partitions_crossing(problem: Problem, results: Results, centers: int) -> Crossing:
-    """Return m from which DNystroem is better than both DKRR and DC-NY (figure 5)."""
-    curves = [
-        errors(results, by_partitions(problem, method, centers))
-        for method in ("DNystroem", "DKRR", "DC-NY")
-    ]
-    return _crossing(problem.partitions, curves[0], curves[1:])
+def partitions_crossing(problem: Problem, results: Results, method: str, centers: int) -> Crossing:
+    """Return m from which DNystroem is better than another method (figure 5)."""
+    ours, theirs = (
+        errors(results, by_partitions(problem, name, centers)) for name in ("DNystroem", method)
+    )
+    return _crossing(problem.partitions, ours, theirs)
 
 
 def centers_crossing(problem: Problem, results: Results, method: str) -> Crossing:
     """Return M from which DNystroem is better than another method (figure 6)."""
     ours, theirs = (errors(results, by_centers(problem, name)) for name in ("DNystroem", method))
-    return _crossing(problem.centers, ours, [theirs])
+    return _crossing(problem.centers, ours, theirs)
 
 
-def _crossing(x: Sequence[int], ours: Array, others: Sequence[Array]) -> Crossing:
-    repeats = min(len(ours), *(len(rows) for rows in others))
-    if not repeats:
-        return Crossing(*(3 * [float("nan")]))
-    best_of_means = np.min([rows[:repeats].mean(axis=0) for rows in others], axis=0)
-    best_of_each = np.min([rows[:repeats] for rows in others], axis=0)
-    each = [passes(x, ours[i], best_of_each[i]) for i in range(repeats)]
-    return Crossing(passes(x, ours[:repeats].mean(axis=0), best_of_means), min(each), max(each))
+def _crossing(x: Sequence[int], ours: Array, theirs: Array) -> Crossing:
+    """Compare what has been made of both: the same repeats at the same points."""
+    missing = np.isnan(ours + theirs)
+    shown = np.flatnonzero(~missing.all(axis=0))
+    if len(shown) < 2:
+        return Crossing(np.nan, np.nan, np.nan)
+    at = [x[i] for i in shown]
+    ours, theirs = (np.where(missing, np.nan, rows)[:, shown] for rows in (ours, theirs))
+    whole = passes(at, mean_and_deviation(ours)[0], mean_and_deviation(theirs)[0])
+    each = [passes(at, a, b) for a, b in zip(ours, theirs, strict=True) if not np.isnan(a).any()]
+    return Crossing(whole, min(each, default=whole), max(each, default=whole))

@@ -43,7 +43,7 @@ def markdown(found: AllResults, problems: Mapping[str, Problem] = PROBLEMS) -> s
         "From this many partitions m (figure 5) or centers M (figure 6) on, the mean error of "
         "DNystroem is below that of the others at every larger value measured; linear between "
         "measured values. In brackets the range over single repeats. `never`: not below at the "
-        "largest value; `always`: below from the smallest on.",
+        "largest value; `always`: below from the smallest on; `-`: not told, or not measured.",
         _marked("crossings", crossings_table(found, known)),
     ]
     for name, problem in known.items():
@@ -130,9 +130,10 @@ def _crossings(
     rows = []
     for name, problem in problems.items():
         for centers in problem.at_centers:
-            crossing = partitions_crossing(problem, found[name], centers)
             paper = problem.paper_partitions if centers == 500 else 0  # all of figure 5
-            rows.append((name, "m", f"M = {centers}", "DKRR and DC-NY", paper, crossing))
+            for method in ("DC-NY", "DKRR"):
+                crossing = partitions_crossing(problem, found[name], method, centers)
+                rows.append((name, "m", f"M = {centers}", method, paper, crossing))
     for name, problem in problems.items():
         fixed = f"m = {problem.at_partitions}"
         for method, paper in (("DC-NY", 0), ("DKRR", problem.paper_centers)):
@@ -142,15 +143,15 @@ def _crossings(
 
 
 def _cells(results: Results, curve: list[Point]) -> list[str]:
-    rows = errors(results, curve)
-    if not len(rows):
-        return ["-"] * len(curve)
-    mean, spread = mean_and_deviation(100 * rows)
-    return [f"{a:.2f} ± {b:.2f}" for a, b in zip(mean, spread, strict=True)]
+    cells = []
+    for mean, spread in zip(*mean_and_deviation(100 * errors(results, curve)), strict=True):
+        deviation = "" if np.isnan(spread) else f" ± {spread:.2f}"
+        cells.append("-" if np.isnan(mean) else f"{mean:.2f}{deviation}")
+    return cells
 
 
 def _text(crossing: Crossing) -> str:
-    if crossing.low == crossing.high and not np.isfinite(crossing.at):
+    if crossing.low == crossing.high or np.isnan(crossing.at):
         return _number(crossing.at)
     return f"{_number(crossing.at)} ({_number(crossing.low)} to {_number(crossing.high)})"
 

@@ -6,14 +6,14 @@ import argparse
 import csv
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from experiments.distributed_random_features import real, simulated
 from experiments.distributed_random_features.figures import draw_fits, draw_problem, draw_real
-from experiments.distributed_random_features.measured import as_csv, from_csv, select
+from experiments.distributed_random_features.measured import Measured, as_csv, from_csv
 from experiments.distributed_random_features.problems import PROBLEMS
 from experiments.distributed_random_features.tables import markdown
 from mercer.contracts import Array
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 #: Every part has a file of its name, so that others need not be run again.
 PARTS = (
     "fits",
-    "simulated",
+    *PROBLEMS,
     "constants",
     *(name + kind for name in real.SETS for kind in ("", "_exact")),
 )
@@ -42,28 +42,31 @@ def main() -> None:
         print(f"{time.perf_counter() - start:6.0f} s  {line}", flush=True)
 
     for part in () if asked.draw else asked.part:
-        text = run(part, progress)
-        if text is not None:
-            (asked.out / f"{part}.csv").write_text(text, encoding="utf-8")
+        run(part, asked.out / f"{part}.csv", progress)
     write(asked.out)
 
 
-def run(part: str, progress: Callable[[str], None]) -> str | None:
-    """Run one part and return its table, or None where its data are not at hand."""
+def run(part: str, file: Path, progress: Callable[[str], None]) -> None:
+    """Run one part and write its table, or say that its data are not at hand."""
+
+    def keep(found: Sequence[Measured]) -> None:
+        file.write_text(as_csv(found), encoding="utf-8")
+
     if part == "fits":
-        return _columns_csv(simulated.fits())
-    if part == "simulated":
-        return as_csv(simulated.run(progress=progress))
-    if part == "constants":
-        return as_csv(simulated.run_constants(progress=progress))
-    chosen = real.SETS[part.removesuffix("_exact")]
-    try:
-        X, y = real.load(chosen)
-    except (OSError, ValueError) as error:
-        progress(f"{part}: skipped, as its data are not at hand: {error}")
-        return None
-    measure = real.run_exact if part.endswith("_exact") else real.run
-    return as_csv(measure(chosen, X, y, progress=progress))
+        file.write_text(_columns_csv(simulated.fits()), encoding="utf-8")
+    elif part in PROBLEMS:
+        keep(simulated.run(problems=[part], progress=progress))
+    elif part == "constants":
+        keep(simulated.run_constants(progress=progress))
+    else:
+        chosen = real.SETS[part.removesuffix("_exact")]
+        try:
+            X, y = real.load(chosen)
+        except (OSError, ValueError) as error:
+            progress(f"{part}: skipped, as its data are not at hand: {error}")
+            return
+        measure = real.run_exact if part.endswith("_exact") else real.run
+        measure(chosen, X, y, progress=progress, keep=keep)  # a long one is written as it goes
 
 
 def write(folder: Path) -> None:
@@ -79,8 +82,8 @@ def write(folder: Path) -> None:
     if (folder / "fits.csv").is_file():
         draw_fits(_read_columns(folder / "fits.csv"), place(5))
     for problem in PROBLEMS.values():
-        if select(parts["simulated"], problem.name, "DKRR-RF"):
-            draw_problem(parts["simulated"], problem, place(problem.figure))
+        if parts[problem.name]:
+            draw_problem(parts[problem.name], problem, place(problem.figure))
     for name, chosen in real.SETS.items():
         if parts[name]:
             draw_real([*parts[name], *parts[f"{name}_exact"]], chosen, place(chosen.figure))

@@ -104,7 +104,9 @@ def draw_problem(found: Sequence[Measured], problem: Problem, path: Path) -> Non
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
             axes.set_xlabel("rows n")
-            axes.legend()
+            low, high = axes.get_ylim()
+            axes.set_ylim(low, high * (high / low) ** 0.45)  # room for the legend
+            axes.legend(loc="upper left" if axes is times else "upper right")
         _save(figure, path)
 
 
@@ -124,7 +126,6 @@ def draw_real(found: Sequence[Measured], chosen: RealSet, path: Path) -> None:
             linestyle=":",
             label=f"knee in the paper, M = {chosen.paper_components}",
         )
-        left.set_xlabel("random features M")
         left.set_title(f"{chosen.name}: {chosen.train:,} rows, m = {FIXED_SHARDS}")
         alone = select(found, SHARDS, "KRR-RF")
         rows = alone + select(found, SHARDS, "DKRR-RF")
@@ -140,8 +141,10 @@ def draw_real(found: Sequence[Measured], chosen: RealSet, path: Path) -> None:
         right.set_title(f"{chosen.name}: M = {FIXED_COMPONENTS}")
         for axes in (left, right):
             axes.set_ylabel("share of test rows in the wrong class")
-            axes.legend()
-        _note(left, "bars: one standard deviation over trials")
+        left.legend(loc="upper right")
+        right.set_ylim(None, right.get_ylim()[1] + 0.35 * np.ptp(mean))  # room for the legend
+        right.legend(loc="upper left")
+        left.set_xlabel("random features M (bars: one standard deviation over trials)")
         _save(figure, path)
 
 
@@ -153,11 +156,6 @@ def _panels(count: int, width: float | None = None) -> tuple[Figure, Any]:
     figure = Figure(figsize=(width or 5 * count - 0.5, 4.3), facecolor="white")
     figure.set_layout_engine("constrained", wspace=0.06)
     return figure, figure.subplots(1, count)
-
-
-def _note(axes: Any, text: str) -> None:
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-    axes.text(0.4, 0.55, text, transform=axes.transAxes, fontsize=9, bbox=box)
 
 
 def _save(figure: Figure, path: Path) -> None:

@@ -24,6 +24,8 @@ PARTITIONS = (1, 10, 20, 30, 40, 50, 60, 80, 100, 200, 300, 500)
 EXACT_TEST = 10_000
 #: Called with a line to show.
 Progress = Callable[[str], None]
+#: Called after each trial with what is known so far.
+Keep = Callable[[list[Measured]], None]
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class RealSet:
     paper_shards: int  # and in m
     positive: int = 1  # the label of the one class
     scaled: bool = False  # to [0, 1], column by column
-    trials: int = 5
-    exact_trials: int = 5  # of KRR-DC
+    trials: int = 3
+    exact_trials: int = 3  # of KRR-DC
 
     def alpha(self, shards: int) -> float:
         """Return the penalty against the mean of squares: lambda over the rows of a shard."""
@@ -52,27 +54,27 @@ SETS = {
     "covtype": RealSet(
         "covtype",
         12,
-        train=250_000,
-        test=50_000,
+        train=100_000,
+        test=20_000,
         bandwidth=2.0,
         penalty=2.0**-6,
         paper_components=300,
         paper_shards=50,
         positive=2,
         scaled=True,
-        trials=3,
+        trials=2,
         exact_trials=1,
     ),
     "susy": RealSet(
         "susy",
         13,
-        train=250_000,
-        test=50_000,
+        train=100_000,
+        test=20_000,
         bandwidth=2.0**2.5,
         penalty=2.0,
         paper_components=100,
         paper_shards=60,
-        trials=3,
+        trials=2,
         exact_trials=1,
     ),
     "higgs_subset": RealSet(
@@ -132,39 +134,57 @@ def run(
     components: tuple[int, ...] = COMPONENTS,
     partitions: tuple[int, ...] = PARTITIONS,
     progress: Progress = print,
+    keep: Keep = lambda found: None,
 ) -> list[Measured]:
     """Measure the error of DKRR-RF against M, and against m; m = 1 is KRR-RF."""
     cells = [Cell(FEATURES, "DKRR-RF", M, FIXED_SHARDS) for M in components]
     cells += [
         Cell(SHARDS, "DKRR-RF" if m > 1 else "KRR-RF", FIXED_COMPONENTS, m) for m in partitions
     ]
-    return repeat(chosen, X, y, cells, chosen.trials, progress)
+    return repeat(chosen, X, y, cells, chosen.trials, progress, keep)
 
 
-def run_exact(chosen: RealSet, X: Array, y: Array, progress: Progress = print) -> list[Measured]:
+def run_exact(
+    chosen: RealSet,
+    X: Array,
+    y: Array,
+    progress: Progress = print,
+    keep: Keep = lambda found: None,
+) -> list[Measured]:
     """Measure the error of KRR-DC, the exact kernel in as many shards."""
     few = replace(chosen, test=min(chosen.test, EXACT_TEST))
     cells = [Cell(FEATURES, "DKRR", 0, FIXED_SHARDS)]
-    return repeat(few, X, y, cells, chosen.exact_trials, progress)
+    return repeat(few, X, y, cells, chosen.exact_trials, progress, keep)
 
 
 def repeat(
-    chosen: RealSet, X: Array, y: Array, cells: list[Cell], trials: int, progress: Progress
+    chosen: RealSet,
+    X: Array,
+    y: Array,
+    cells: list[Cell],
+    trials: int,
+    progress: Progress,
+    keep: Keep,
 ) -> list[Measured]:
     """Fit every cell to the same rows, other rows in every trial."""
     pairs: dict[Cell, list[tuple[float, float]]] = {cell: [] for cell in cells}
+    found: list[Measured] = []
     with threadpool_limits(limits=1):  # the same bits on any number of cores
         for trial in range(trials):
             rows = split(chosen, X, y, trial)
             for cell in cells:
                 pairs[cell].append(fit(chosen, rows, cell, trial))
+            found = [summarize(chosen, cell, pairs[cell]) for cell in cells]
+            keep(found)
             progress(f"{chosen.name}: trial {trial + 1} of {trials}")
-    found = []
-    for cell in cells:
-        errors, seconds = zip(*pairs[cell], strict=True)
-        setting = (chosen.train, cell.components, cell.shards, chosen.alpha(cell.shards))
-        found.append(measured(cell.group, cell.method, setting, errors, seconds))
     return found
+
+
+def summarize(chosen: RealSet, cell: Cell, pairs: list[tuple[float, float]]) -> Measured:
+    """Return means and deviations of errors and seconds."""
+    errors, seconds = zip(*pairs, strict=True)
+    setting = (chosen.train, cell.components, cell.shards, chosen.alpha(cell.shards))
+    return measured(cell.group, cell.method, setting, errors, seconds)
 
 
 def fit(chosen: RealSet, rows: Split, cell: Cell, trial: int) -> tuple[float, float]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from experiments.distributed_random_features.measured import Measured, select
 from experiments.distributed_random_features.problems import PROBLEMS
 from experiments.distributed_random_features.real import (
@@ -33,9 +35,9 @@ def markdown(parts: Mapping[str, Sequence[Measured]]) -> str:
         "# Results",
         "Written by `python -m experiments.distributed_random_features`; do not edit. Means over "
         "trials ± standard deviations; the CSV files also say how many trials. "
-        "[README.md](README.md) says what was run.",
+        "[README.md](README.md) says what was run, and what agrees with the paper.",
     ]
-    simulated = parts.get("simulated", [])
+    simulated = [row for name in PROBLEMS for row in parts.get(name, [])]
     if simulated:
         texts += ["## Rates (figures 6 to 8)", *rates(simulated)]
         for problem in PROBLEMS.values():
@@ -56,8 +58,7 @@ def rates(found: Sequence[Measured]) -> list[str]:
     """Return the exponents of n beside those of the theory and the paper."""
     lines = _header(["problem", "theory", "paper, DKRR-RF", *(LABEL[name] for name in METHODS)])
     for problem in PROBLEMS.values():
-        powers = [slope(select(found, problem.name, name)) for name in METHODS]
-        cells = [f"{-power:.2f} ± {error:.2f}" for power, error in powers]
+        cells = [_rate(select(found, problem.name, name)) for name in METHODS]
         title = f"{problem.name}: r = {problem.r:g}, gamma = {problem.gamma:g}"
         lines.append(_row([title, f"{problem.rate:g}", problem.paper, *cells]))
     about = (
@@ -76,7 +77,7 @@ def errors_and_times(found: Sequence[Measured], name: str) -> list[str]:
         by_method = dict(zip(METHODS, rows, strict=True))
         ours, local = by_method["DKRR-RF"], by_method["DKRR"]
         n = str(ours.rows)
-        cells = [f"{row.error:.4g} ± {row.error_sd:.2g}" for row in rows]
+        cells = [_error(row) for row in rows]
         errors.append(_row([n, str(ours.components), str(ours.shards), *cells]))
         shares = [f"{row.seconds / row.shards:.3f}" for row in (local, ours)]
         times.append(_row([n, *(f"{row.seconds:.3f}" for row in rows), *shares]))
@@ -96,11 +97,10 @@ def constants(found: Sequence[Measured]) -> list[str]:
         for constant in CONSTANTS:
             rows = select(found, group_name(problem, constant), "DKRR-RF")
             if rows:
-                power, error = slope(rows)
-                cells = [problem.name, f"{constant:g}", f"{-power:.2f} ± {error:.2f}"]
+                cells = [problem.name, f"{constant:g}", _rate(rows)]
                 for row in (rows[0], rows[-1]):
                     cells.append(f"{row.rows}: {row.components}, {row.shards}")
-                    cells.append(f"{row.error:.4g} ± {row.error_sd:.2g}")
+                    cells.append(_error(row))
                 lines.append(_row(cells))
     return ["\n".join(lines)]
 
@@ -128,9 +128,12 @@ def knees(parts: Mapping[str, Sequence[Measured]]) -> list[str]:
             in_m.append(_row([name, str(chosen.train), *cells, local, *_paper(chosen)]))
         curve, exact = select(rows, FEATURES, "DKRR-RF"), select(rows, FEATURES, "DKRR")
         if curve:
-            cells = []
-            for reference in (exact[0].error if exact else 0.0, curve[-1].error):
-                found_M = [fewest_components(curve, reference, t) for t in TOLERANCES]
+            cells = []  # beside KRR-DC, then beside its own error at the largest M
+            for rows_of in (exact, curve):
+                if not rows_of:
+                    cells += ["not run"] * len(TOLERANCES)
+                    continue
+                found_M = [fewest_components(curve, rows_of[-1].error, t) for t in TOLERANCES]
                 cells += ["none" if M is None else str(M) for M in found_M]
             in_M.append(_row([name, *cells, str(chosen.paper_components)]))
     return [
@@ -155,11 +158,20 @@ def real(rows: Sequence[Measured]) -> list[str]:
         for row in (row for row in rows if row.group == group):
             key = getattr(row, column)
             cells = [f"{key}" if key else "-", LABEL[row.method]]
-            cells.append(f"{row.error:.4f} ± {row.error_sd:.4f}")
-            lines.append(_row([*cells, f"{row.seconds:.2f}"]))
+            lines.append(_row([*cells, _error(row), f"{row.seconds:.2f}"]))
         fixed = f"m = {FIXED_SHARDS}" if group == FEATURES else f"M = {FIXED_COMPONENTS}"
         texts += [f"Share of test rows in the wrong class, {fixed}.", "\n".join(lines)]
     return texts
+
+
+def _rate(rows: Sequence[Measured]) -> str:
+    power, error = slope(rows)
+    return "-" if np.isnan(power) else f"{-power:.2f} ± {error:.2f}"
+
+
+def _error(row: Measured) -> str:
+    spread = f" ± {row.error_sd:.2g}" if row.trials > 1 else " (1 trial)"
+    return f"{row.error:.4f}{spread}" if row.error > 0.01 else f"{row.error:.3g}{spread}"
 
 
 def _header(names: list[str]) -> list[str]:

@@ -171,6 +171,10 @@ class Engine(Protocol):
 
     progress: ShardProgress | None
 
+    @property
+    def width(self) -> int:
+        """How many tasks run at a time."""
+
     def place(self, items: Sequence[Any]) -> list[Any]:
         """Return items as tasks take them: in this process themselves, elsewhere references."""
 

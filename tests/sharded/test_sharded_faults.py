@@ -166,6 +166,13 @@ def test_a_task_that_always_kills_its_worker(client):
     assert time.monotonic() - began < 60
 
 
+def test_a_task_that_never_ends(client):
+    began = time.monotonic()
+    with pytest.raises(EngineError, match="no task has ended for 2 s"):
+        DaskEngine(client, timeout=2.0).map(time.sleep, [600.0], label="sleep")
+    assert time.monotonic() - began < 30
+
+
 def test_no_scheduler():
     with pytest.raises(EngineError, match="no Dask scheduler was reached"):
         DaskEngine("tcp://127.0.0.1:9", connect=2.0)
@@ -244,7 +251,16 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
         KernelRegressor(**{**settings, "alpha": 0.5}).fit(X, Y)
     with pytest.raises(ValueError, match="another fit"):
         KernelRegressor(**settings).fit(X + 1e-9, Y)
+    with pytest.raises(ValueError, match="another fit"):
+        KernelRegressor(**{**settings, "random_state": 1}).fit(X, Y)
+    with pytest.raises(ValueError, match="another fit"):
+        KernelRegressor(**settings).fit(X, Y, shard_labels=SPLIT)
     part = next(tmp_path.glob("*.npz"))
     part.write_bytes(part.read_bytes()[:100])
     with pytest.raises(ValueError, match="damaged"):
         KernelRegressor(**settings).fit(X, Y)
+    (tmp_path / "fit.json").write_text("{")
+    with pytest.raises(ValueError, match="damaged"):
+        KernelRegressor(**settings).fit(X, Y)
+    with pytest.raises(ValueError, match="must be a folder"):
+        KernelRegressor(**{**settings, "checkpoint": tmp_path / "fit.json"}).fit(X, Y)

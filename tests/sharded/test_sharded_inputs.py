@@ -141,6 +141,7 @@ REFUSED = {
     ),
     "shard_labels must": ({}, {"shard_labels": [1, 2]}),
     "shard_labels tell the shards": ({"shards": 3}, {"shard_labels": np.zeros(600)}),
+    "is for shards, and there are none": ({"combine": "newton"}, {}),
     "reads rows a second time": ({"shards": 2, "alpha": "auto", "selection": "loo"}, {}),
     "engine must be None": ({"engine": "cluster"}, {}),
     "checkpoint must be the path": ({"checkpoint": 3}, {}),
@@ -173,3 +174,16 @@ def test_classes_of_a_data_frame(frame, client):
     found = model(KernelClassifier, engine=client).fit(rows, "label")
     assert found.classes_.tolist() == ["a", "b", "c"]
     assert found.score(frame[COLUMNS], CLASSES) > 0.9
+
+
+def test_rows_without_weight_take_their_labels_with_them():
+    weight = (np.arange(600) >= 200).astype(float)
+    found = model(combine="average").fit(X, y, weight, shard_labels=np.arange(600) // 200)
+    assert found.communication_.shards == 2
+    wanted = model(combine="average").fit(X[200:], y[200:], shard_labels=np.arange(400) // 200)
+    close(found.coef_, wanted.coef_)
+
+
+def test_an_array_is_cut_for_the_width_of_the_engine(client):
+    found = model(engine=client).fit(X, y)
+    assert found.communication_.shards == 6  # 3 workers with a thread each

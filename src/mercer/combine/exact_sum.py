@@ -12,7 +12,7 @@ class ExactSum(Combination):
     .. math:: S = \\sum_j S_j, \\qquad t = \\sum_j t_j
 
     Moments are sums over rows, so those of shards add up to those of all rows, and one solve
-    remains. Each shard sends its moments once, M (M + 2 k) numbers and a few more.
+    remains. Each shard sends its moments once, M (M + k + 2) numbers and a few more.
     """
 
     label = "exact sum of moments"

@@ -75,6 +75,12 @@ class DaskEngine:
         return str(self.client.dashboard_link)
 
     @property
+    def width(self) -> int:
+        """How many tasks run at a time: the threads of all workers that are there now."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return max(1, sum(int(worker["nthreads"]) for worker in workers))
+
+    @property
     def task_memory(self) -> int | None:
         """Bytes that a task may take: a third of its share of the smallest worker, if known.
 

@@ -44,15 +44,20 @@ class Journal:
 
     def __init__(self, engine: Engine, folder: Any, seed: int, identity: str) -> None:
         self._engine, self._folder, self._order = engine, Path(folder).expanduser(), 0
+        if self._folder.exists() and not self._folder.is_dir():
+            raise ValueError(f"checkpoint must be a folder, got the file {self._folder}")
         self._folder.mkdir(parents=True, exist_ok=True)
         head = self._folder / "fit.json"
         mine: dict[str, Any] = {"format": FORMAT, "identity": identity, "seed": seed}
         if head.exists():
-            found = json.loads(head.read_text())
+            try:
+                found = json.loads(head.read_text())
+            except ValueError as error:
+                raise ValueError(f"{head} is damaged: delete the folder") from error
             if found.get("format") != FORMAT or found.get("identity") != identity:
                 raise ValueError(
-                    f"the checkpoint in {self._folder} is of another fit (its parameters differ): "
-                    f"give another folder, or delete this one"
+                    f"the checkpoint in {self._folder} is of another fit (its parameters or rows "
+                    f"differ): give another folder, or delete this one"
                 )
             mine = found
         else:
@@ -67,6 +72,11 @@ class Journal:
     @progress.setter
     def progress(self, told: ShardProgress | None) -> None:
         self._engine.progress = told
+
+    @property
+    def width(self) -> int:
+        """How many tasks run at a time."""
+        return self._engine.width
 
     @property
     def task_memory(self) -> int | None:

@@ -39,6 +39,11 @@ class ThreadEngine:
     def __repr__(self) -> str:
         return f"ThreadEngine(workers={self.workers})"
 
+    @property
+    def width(self) -> int:
+        """How many tasks run at a time."""
+        return self.workers or available_cores()
+
     def place(self, items: Sequence[Any]) -> list[Any]:
         """Return the items: tasks run where they are."""
         return list(items)
@@ -76,7 +81,7 @@ class ThreadEngine:
         label: str,
     ) -> Iterator[Any]:
         """Yield results in order; few are made ahead of what is taken, so that few are held."""
-        workers = max(1, min(self.workers or available_cores(), len(items)))
+        workers = max(1, min(self.width, len(items)))
         waiting: deque[Future[Any]] = deque()
         with (
             blas_threads(1),  # a core each; and the same bits as on a worker of a cluster

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
-from mercer.combine import Combination, as_combination
+from mercer.combine import Combination, ExactSum, as_combination
 from mercer.contracts import Array, RowSource
 from mercer.estimators.batches import Batches
 from mercer.estimators.predicting import Predictions
@@ -130,6 +130,10 @@ class KernelEstimator(Predictions, Batches):
         if self._is_sharded(X, shard_labels):
             with self._all_or_nothing():
                 return self._fit_over_shards(X, y, sample_weight, shard_labels, settings)
+        if not isinstance(as_combination(self.combine), ExactSum):
+            raise ValueError(
+                f"combine={self.combine!r} is for shards, and there are none: give shards="
+            )
         with self._all_or_nothing():
             source = self._source(X, y, sample_weight, reset=True)
             fingerprint = fingerprint_of(self, source) if self.warm_start else None

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.bases import as_basis, as_generator
 from mercer.combine import Average, Combination, Communication, ExactSum, Rounds, as_combination
 from mercer.contracts import Engine, RowSource
-from mercer.engines import as_engine, available_cores
+from mercer.engines import as_engine
 from mercer.engines.journal import Journal
 from mercer.estimators.inputs import RowInputs
 from mercer.estimators.progress import progress_bar
@@ -145,7 +145,8 @@ class ShardedFits(RowInputs):
                 engine.progress = lambda label, done, total: progress(label, done, total, "shards")
             journal = None
             if self.checkpoint is not None:
-                journal = Journal(engine, self.checkpoint, seed, self._identity(X, y, weight))
+                rows = (X, y, weight, shard_labels)
+                journal = Journal(engine, self.checkpoint, seed, self._identity(*rows))
                 engine, seed = journal, journal.seed
             source = self._sharded(X, y, weight, shard_labels, combination, engine, seed)
             pieces, held_out = self._pieces(settings)
@@ -192,6 +193,7 @@ class ShardedFits(RowInputs):
         params = self.get_params(deep=False)
         apart = ("engine", "checkpoint", "verbose", "random_state")
         kept = {k: v for k, v in params.items() if k not in apart}
+        kept["seed"] = self._basis_seed()
         found: str = joblib.hash((type(self).__name__, kept, [_fingerprint(part) for part in rows]))
         return found
 
@@ -223,7 +225,7 @@ class ShardedFits(RowInputs):
         seed: int,
     ) -> ShardedSource:
         """Cut the rows, look at each shard, and take the targets from all of them."""
-        shards, source = self._cut(X, y, weight, labels, combination, seed)
+        shards, source = self._cut(X, y, weight, labels, combination, engine, seed)
         placed = engine.place(shards)
         facts = engine.map(describe, placed, self._target_summary(), label="looking")
         found = ShardedSource(engine, placed, facts)
@@ -244,7 +246,14 @@ class ShardedFits(RowInputs):
         return found
 
     def _cut(
-        self, X: Any, y: Any, weight: Any, labels: Any, combination: Combination, seed: int
+        self,
+        X: Any,
+        y: Any,
+        weight: Any,
+        labels: Any,
+        combination: Combination,
+        engine: Engine,
+        seed: int,
     ) -> tuple[Sequence[Any], ArraySource | None]:
         """Return shards, and the source they were cut from if it is an array."""
         if is_partitioned(X):
@@ -272,6 +281,9 @@ class ShardedFits(RowInputs):
             if array is None:
                 raise ValueError("shard_labels are for arrays: give files as a list instead")
             self._refuse("shard_labels tell the shards", self.shards, None)
+            labels = np.asarray(labels)
+            if weight is not None and len(labels) == len(weight):
+                labels = labels[np.asarray(weight) > 0]  # like the rows themselves
             return cut_by_label(array, labels), array
         shards = self.shards
         if shards is None and isinstance(source, FileSource):
@@ -281,7 +293,7 @@ class ShardedFits(RowInputs):
                 f"combine={self.combine!r} depends on the number of shards: give shards="
             )
         rng = np.random.default_rng([seed, 3]) if self.shuffle else None
-        return cut(source, shards or available_cores(), rng), array
+        return cut(source, shards or 2 * engine.width, rng), array
 
     @staticmethod
     def _refuse(why: str, shards: Any, labels: Any) -> None:

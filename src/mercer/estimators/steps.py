@@ -17,6 +17,11 @@ class SolverSteps(BaseEstimator):
 
     def _has_path(self) -> bool:
         check_is_fitted(self, "fit_")
+        if self.fit_.path is None and self.fit_.combination:
+            raise AttributeError(
+                "a model of shards keeps no steps: the gradients of rounds are in "
+                "fit_.solution.residuals, and combine='sum' has the steps of its solver"
+            )
         if self.fit_.path is None:
             raise AttributeError(
                 f"only iterative solvers have steps, and this model was solved directly "

@@ -97,7 +97,7 @@ def precision_reason(fit: Fit) -> str:
 def alpha_reason(fit: Fit, selection: str, automatic: bool) -> str:
     """Say which alpha was used, how it was found, and whether the path was long enough."""
     text = f"{fit.alpha:.4g}"
-    if fit.path is not None and fit.alpha == 0:
+    if fit.alpha == 0 and fit.solution.steps and (fit.path is not None or fit.combination):
         return f"{text} (the number of steps regularizes)"
     if not automatic or fit.alphas is None:
         return f"{text} (given)"

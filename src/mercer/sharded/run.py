@@ -117,7 +117,7 @@ class Run:
 
     def _plan(self, basis: Any, dtype: str, pieces: int) -> Plan:
         settings = self.settings
-        return make_plan(
+        plan = make_plan(
             self.source,
             settings.kernel,
             basis,
@@ -128,6 +128,7 @@ class Run:
             held_out=settings.held_out,
             fixed_basis=True,
         )
+        return replace(plan, reason=plan.reason.replace("further rows can be added", "shared"))
 
     # -- exact sums
 
