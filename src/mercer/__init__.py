@@ -3,7 +3,7 @@
 from mercer.bases import FullKernel, Landmarks, RandomFeatures, Sketch
 from mercer.combine import Average, ConjugateRounds, ExactSum, NewtonRounds
 from mercer.datasets import load_letter
-from mercer.estimators import KernelClassifier, KernelRegressor, SolverPathDisplay
+from mercer.estimators import KernelClassifier, KernelRanker, KernelRegressor, SolverPathDisplay
 from mercer.kernels import (
     ArcCosine,
     Gaussian,
@@ -53,6 +53,7 @@ __all__ = [
     "GradientDescent",
     "KFold",
     "KernelClassifier",
+    "KernelRanker",
     "KernelRegressor",
     "Landmarks",
     "LaplacianL1",

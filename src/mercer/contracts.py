@@ -26,12 +26,16 @@ Precision: TypeAlias = Literal["float32", "float64"]
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Consecutive rows of a source: ``X`` (rows, d), and ``y`` and ``weight`` where it has them."""
+    """Consecutive rows of a source: ``X`` (rows, d), and ``y`` and ``weight`` where it has them.
+
+    ``query`` numbers the query of each row, from 0, where rows are to be ranked within queries.
+    """
 
     start: int
     X: Rows
     y: Array | None = None
     weight: Array | None = None
+    query: Array | None = None
 
     @property
     def n_rows(self) -> int:

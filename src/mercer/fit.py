@@ -17,7 +17,7 @@ from mercer.contracts import Array, RowSource
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.matrix_free import fit_by_products
-from mercer.moments import Moments, MomentSums, Workspace
+from mercer.moments import Moments, MomentSums, PairWeights, QuerySums, Workspace
 from mercer.result import Clock, Fit, Progress, Targets, checked_blocks, judged
 from mercer.sampling import fold_labels, uniform_indices
 from mercer.selection import Criterion, DualProblem, Plan, PrimalProblem, Problem
@@ -307,38 +307,54 @@ def accumulate(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> list[Moments]:
-    """Return the moments of a source, one for each fold of the plan, from one pass."""
-    seed = int(rng.integers(2**63))
+    """Return the moments of a source, one for each fold of the plan, from one pass.
 
-    def pieces() -> Iterator[tuple[int, Any, Array, Array | None, int]]:
+    Where targets are ranked within queries, rows are centered by query, and queries are dealt to
+    folds as a whole.
+    """
+    seed = int(rng.integers(2**63))
+    pairs: PairWeights | None = getattr(targets, "pairs", None)
+    dealt: Array | None = None
+    if pairs is not None and plan.folds > 1:
+        deal = np.random.default_rng([seed])
+        dealt = fold_labels(len(pairs.weight), plan.folds, deal, plan.held_out)
+
+    def pieces() -> Iterator[tuple[int, tuple[Any, ...], int]]:
         # With folds, as many rows are read as fill a block for each, so that blocks stay large.
         for number, (block, Y) in enumerate(
             checked_blocks(source, targets, plan.block_rows * plan.folds)
         ):
+            columns = (block.X, Y, block.weight, *(() if pairs is None else (block.query,)))
             if plan.folds == 1:
-                yield 0, block.X, Y, block.weight, block.n_rows
+                yield 0, columns, block.n_rows
                 continue
-            deal = np.random.default_rng([seed, number])
-            labels = fold_labels(block.n_rows, plan.folds, deal, plan.held_out)
+            if dealt is not None:
+                labels = dealt[block.query]
+            else:
+                deal = np.random.default_rng([seed, number])
+                labels = fold_labels(block.n_rows, plan.folds, deal, plan.held_out)
             for fold in range(plan.folds):
                 at = np.flatnonzero(labels == fold)
-                weight = None if block.weight is None else block.weight[at]
-                yield fold, block.X[at], Y[at], weight, len(at)
+                if len(at) or pairs is None:
+                    taken = tuple(None if column is None else column[at] for column in columns)
+                    yield fold, taken, len(at)
 
     def make() -> list[MomentSums]:
         workspace = Workspace(basis.size, basis.precision_)
+        if pairs is not None:
+            return [QuerySums(basis, targets.outputs, pairs, workspace) for _ in range(plan.folds)]
         return [MomentSums(basis, targets.outputs, workspace) for _ in range(plan.folds)]
 
     done = 0
 
-    def report(piece: tuple[int, Any, Array, Array | None, int]) -> None:
+    def report(piece: tuple[int, tuple[Any, ...], int]) -> None:
         nonlocal done
-        done += piece[4]
+        done += piece[2]
         if progress is not None:
             progress("moments", done, source.n_rows)
 
     lanes = Lanes(make, plan.lanes).run(
-        pieces(), lambda sums, piece: sums[piece[0]].add(*piece[1:4]), report
+        pieces(), lambda sums, piece: sums[piece[0]].add(*piece[1]), report
     )
     folds = []
     for fold in range(plan.folds):

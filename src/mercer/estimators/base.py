@@ -222,7 +222,8 @@ class KernelEstimator(Predictions, Batches):
                 **settings,
             )
         present: Array | None = self.__dict__.pop("_present", None)
-        if present is not None:  # new rows of a precomputed kernel have a column for every row
+        if present is not None and getattr(found.basis, "indices_", None) is not None:
+            # new rows of a precomputed kernel have a column for every row
             found.basis.indices_ = present[found.basis.indices_]
         return self._finish(found)
 
@@ -314,6 +315,8 @@ class KernelEstimator(Predictions, Batches):
         """
         before = self.get_params(deep=False)
         for name, as_object in _NAMED.items():
+            if name not in before:  # not a parameter of this estimator
+                continue
             value = params.get(name, before[name])
             if isinstance(value, str) and any(key.startswith(f"{name}__") for key in params):
                 if name == "basis" and value == "auto":

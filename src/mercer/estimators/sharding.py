@@ -305,6 +305,8 @@ class ShardedFits(RowInputs):
     def __sklearn_clone__(self) -> Any:
         """Copy everything but the engine, which copies share."""
         engine = self.engine
+        if engine is None:
+            return BaseEstimator.__sklearn_clone__(self)
         plain = self.get_params(deep=False)
         bare = type(self)(**{**plain, "engine": None})
         for name in ("_metadata_request", "_sklearn_output_config"):
@@ -316,7 +318,8 @@ class ShardedFits(RowInputs):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state["engine"] = stored_engine(state.get("engine"))
+        if "engine" in state:
+            state["engine"] = stored_engine(state["engine"])
         return state
 
 

@@ -55,6 +55,7 @@ class ArraySource:
         feature_names: Sequence[str] | None = None,
     ) -> None:
         self._X = _as_rows(X)
+        self._query: Array | None = None
         self.n_rows, self.n_features = (int(size) for size in self._X.shape)
         self._y = None if y is None else np.asarray(y)
         if self._y is not None:
@@ -80,6 +81,7 @@ class ArraySource:
                 _between(self._X, start, stop),
                 None if self._y is None else self._y[start:stop],
                 None if self._weight is None else self._weight[start:stop],
+                None if self._query is None else self._query[start:stop],
             )
 
     def take(self, indices: Array) -> Rows:
@@ -115,7 +117,14 @@ class ArraySource:
         part._X = self._X[indices]
         part._y = None if self._y is None else self._y[indices]
         part._weight = None if self._weight is None else self._weight[indices]
+        part._query = None if self._query is None else self._query[indices]
         return part
+
+    def with_queries(self, query: Array) -> ArraySource:
+        """Return the same rows with their queries, as numbers from 0."""
+        found = copy.copy(self)
+        found._query = query
+        return found
 
     def _part(self, start: int, stop: int) -> ArraySource:
         """Return rows ``start`` to ``stop``, which need no checks again and may be none."""
@@ -124,6 +133,7 @@ class ArraySource:
         part._X = _between(self._X, start, stop)
         part._y = None if self._y is None else self._y[start:stop]
         part._weight = None if self._weight is None else self._weight[start:stop]
+        part._query = None if self._query is None else self._query[start:stop]
         return part
 
 
