@@ -211,8 +211,12 @@ class KernelRanker(KernelEstimator):
         finally:
             self.fit_ = found
 
-    def _can_add(self) -> bool:
+    @property
+    def partial_fit(self) -> Any:
+        """Not for rankers."""
         raise AttributeError("a ranker is fitted to all rows at once")
+
+    forget = partial_fit
 
     def _make_targets(self, source: RowSource) -> RankTargets:
         first = next(iter(source.targets(100_000)), np.zeros(0))
