@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.child import peak_bytes
 
-FILES, ROWS, COLUMNS, GROUP = 12, 1_000_000, 20, 50_000
-LANDMARKS, LIMIT = 500, "500MB"
+FILES, ROWS, COLUMNS, GROUP = 12, 1_000_000, 20, 25_000
+LANDMARKS, LIMIT = 300, "500MB"
 
 
 def write_rows(folder: Path, files: int = FILES, rows: int = ROWS) -> int:

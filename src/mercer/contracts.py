@@ -189,9 +189,17 @@ class Engine(Protocol):
         """Run a task over items and leave each result where it was made."""
 
     def map(
-        self, task: Callable[..., Any], items: Sequence[Any], *common: Any, label: str = ""
+        self,
+        task: Callable[..., Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+        light: bool = False,
     ) -> list[Any]:
-        """Run a task over items; return the results, in the order of the items."""
+        """Run a task over items; return the results, in the order of the items.
+
+        ``light`` says that it takes milliseconds, less than it takes to send.
+        """
 
     def reduce(
         self,

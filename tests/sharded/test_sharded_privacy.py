@@ -17,8 +17,8 @@ class Listening(ThreadEngine):
         super().__init__()
         self.heard = []
 
-    def map(self, task, items, *common, label=""):
-        found = super().map(task, items, *common, label=label)
+    def map(self, task, items, *common, label="", light=False):
+        found = super().map(task, items, *common, label=label, light=light)
         self.heard += [(task.__name__, part) for part in found]
         return found
 

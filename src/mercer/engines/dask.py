@@ -28,6 +28,10 @@ LOOK, CHECK = 0.5, 5.0
 CONNECT = 30.0
 #: Values up to this size are sent without a warning: they are meant to be in the graph.
 LARGE = "4GB"
+#: The share of a worker's memory that tasks may fill.
+FULL = 0.6
+#: Bytes of a worker that has loaded what tasks need; it may not have done so yet.
+LOADED = 260e6
 #: Sums come before new parts, so that few parts are held.
 FIRST = 10
 
@@ -82,13 +86,18 @@ class DaskEngine:
 
     @property
     def task_memory(self) -> int | None:
-        """Bytes that a task may take: a third of its share of the smallest worker, if known.
+        """Bytes that a task may take, if workers have a limit: what is left up to 60 % of it.
 
-        The process itself, what it holds between tasks, and what Dask moves need the rest.
+        Beyond 70 % Dask writes results to disk, and at 80 % it pauses the worker.
         """
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        shares = [w["memory_limit"] / w["nthreads"] for w in workers if w.get("memory_limit")]
-        return int(min(shares) / 3) if shares else None
+        shares = [
+            max(FULL * w["memory_limit"] - max(w["metrics"].get("memory", 0), LOADED), LOADED / 5)
+            / w["nthreads"]
+            for w in workers
+            if w.get("memory_limit")
+        ]
+        return int(min(shares)) if shares else None
 
     def close(self) -> None:
         """Close the connection, if this engine opened it."""
@@ -111,15 +120,43 @@ class DaskEngine:
         return [self._submit(alone, task, item, *common, label=_name(task)) for item in items]
 
     def map(
-        self, task: Callable[..., Any], items: Sequence[Any], *common: Any, label: str = ""
+        self,
+        task: Callable[..., Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+        light: bool = False,
     ) -> list[Any]:
-        """Run a task over items; return the results, in the order of the items."""
-        futures = self.hold(task, items, *common)
+        """Run a task over items; return the results, in the order of the items.
+
+        Light tasks run together with those of the same worker: one costs milliseconds to send.
+        """
+        if not light or len(items) <= self.width:
+            return self._gathered(self.hold(task, items, *common), label)
+        groups = self._neighbors(items)
+        together = [[items[at] for at in group] for group in groups]
+        found = [None] * len(items)
+        parts = self._gathered(self.hold(_each, together, task, *common), label)
+        for group, results in zip(groups, parts, strict=True):
+            for at, result in zip(group, results, strict=True):
+                found[at] = result
+        return found
+
+    def _gathered(self, futures: list[Future], label: str) -> list[Any]:
         try:
             self._wait(futures, label)
             return [self._taken(future, label) for future in futures]
         finally:
             self._cancel(futures)
+
+    def _neighbors(self, items: Sequence[Future]) -> list[list[int]]:
+        """Return the items that each worker holds, by number."""
+        where: dict[str, list[int]] = {}
+        held = self.client.who_has(list(items))
+        for at, item in enumerate(items):
+            workers = sorted(held.get(item.key) or ("",))
+            where.setdefault(workers[0], []).append(at)
+        return list(where.values())
 
     def reduce(
         self,
@@ -238,26 +275,33 @@ class _Watch:
                 f"no task has ended for {engine.timeout:g} s: see {engine.dashboard}, or raise "
                 f"DaskEngine(timeout=)"
             )
-        if self._workers():
+        running, paused = self._workers()
+        if running:
             self._manned = now
+        elif now - self._manned > engine.patience and paused:
+            raise EngineError(
+                f"all workers ({paused}) have been paused for {engine.patience:g} s: they are "
+                f"short of memory. Use fewer functions, more shards, a lower memory_limit, or "
+                f"workers with more memory"
+            )
         elif now - self._manned > engine.patience:
             raise EngineError(
                 f"there has been no worker for {engine.patience:g} s, so nothing can go on: start "
                 f"workers, and fit again (checkpoint= keeps what is finished)"
             )
 
-    def _workers(self) -> int:
-        """Return how many workers live; those that are frozen are restarted."""
+    def _workers(self) -> tuple[int, int]:
+        """Return how many workers run tasks, and are paused; those frozen are restarted."""
         engine = self._engine
         try:
-            alive: int = engine.client.sync(
+            alive: tuple[int, int] = engine.client.sync(
                 engine.client._run_on_scheduler,
                 restart_frozen,
                 silence=engine.silence,
                 callback_timeout=CHECK,
             )
         except (TimeoutError, OSError):  # the scheduler is not there, or busy: patience decides
-            return 0
+            return 0, 0
         return alive
 
 
@@ -265,8 +309,8 @@ class _Watch:
 _restarts: dict[str, asyncio.Future[Any]] = {}
 
 
-async def restart_frozen(dask_scheduler: Any, silence: float) -> int:
-    """Restart workers without a sign of life, on the scheduler; return how many have one.
+async def restart_frozen(dask_scheduler: Any, silence: float) -> tuple[int, int]:
+    """Restart workers without a sign of life, on the scheduler; return who runs and is paused.
 
     It is what Dask does after its worker-ttl: the nanny ends the process and starts another; a
     worker without one is removed.
@@ -284,7 +328,9 @@ async def restart_frozen(dask_scheduler: Any, silence: float) -> int:
                     stimulus_id=f"mercer-frozen-{now}",
                 )
             )
-    return len(workers) - len(frozen)
+    alive = [w for w in dask_scheduler.workers.values() if w.address not in frozen]
+    paused = sum(w.status.name == "paused" for w in alive)
+    return len(alive) - paused, paused
 
 
 def connected(address: Any, seconds: float) -> Client:
@@ -300,6 +346,10 @@ def connected(address: Any, seconds: float) -> Client:
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _each(items: list[Any], task: Callable[..., Any], *common: Any) -> list[Any]:
+    return [task(item, *common) for item in items]
 
 
 def _name(task: Callable[..., Any]) -> str:

@@ -96,11 +96,16 @@ class Journal:
         return _Later(lambda: self._engine.hold(task, _now(items), *common), len(items))
 
     def map(
-        self, task: Callable[..., Any], items: Sequence[Any], *common: Any, label: str = ""
+        self,
+        task: Callable[..., Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+        light: bool = False,
     ) -> list[Any]:
         """Run a task over items, or read its results."""
         found: list[Any] = self._kept(
-            task, lambda: self._engine.map(task, _now(items), *common, label=label)
+            task, lambda: self._engine.map(task, _now(items), *common, label=label, light=light)
         )
         return found
 

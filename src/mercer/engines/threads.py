@@ -57,7 +57,12 @@ class ThreadEngine:
         return self.map(task, items, *common)
 
     def map(
-        self, task: Callable[..., Any], items: Sequence[Any], *common: Any, label: str = ""
+        self,
+        task: Callable[..., Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+        light: bool = False,
     ) -> list[Any]:
         """Run a task over items; return the results, in the order of the items."""
         return list(self._results(task, items, common, label))

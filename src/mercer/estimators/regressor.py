@@ -52,7 +52,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         the kernel is bounded, and the landmarks are not too much alike for it.
     memory_limit : int, str or "auto"
         Bytes, or a size such as "2GB", that the fit may use above the data; "auto" is half of the
-        memory that is free, or on a cluster a third of what a thread of a worker has.
+        memory that is free, or on a cluster what a thread of a worker has left.
     random_state : int, Generator, RandomState or None
         Seed for landmarks, features and folds.
     warm_start : bool

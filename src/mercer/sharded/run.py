@@ -264,7 +264,7 @@ class Run:
         self.told.record("right-hand sides", to_shard=0, from_shard=count_numbers(sides[0]))
 
         def ask(question: str, V: Array) -> Sequence[Array]:
-            answers = engine.map(answer_of, systems, question, V)
+            answers = engine.map(answer_of, systems, question, V, light=True)
             self.told.record(
                 question, to_shard=count_numbers(V), from_shard=count_numbers(answers[0])
             )
