@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +20,7 @@ from distributed import CancelledError, Client, Future, KilledWorker, wait
 
 from mercer.contracts import ShardProgress
 from mercer.engines.threads import alone
+from mercer.engines.tree import tree_sum
 from mercer.validation import EngineError, check_number
 
 #: Seconds between two looks at what has ended, and at who is still there.
@@ -167,18 +168,18 @@ class DaskEngine:
         label: str = "",
     ) -> Any:
         """Run a task over items and add the results on the workers, as a tree of fixed shape."""
-        level = self.hold(task, items, *common)
-        parts = list(level)
-        while len(level) > 1:
-            pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
-            level = [
-                self._submit(alone, add, *pair, label="add", priority=FIRST)
-                if len(pair) == 2
-                else pair[0]
-                for pair in pairs
-            ]
-            del pairs
-        root = level[0]
+        parts: list[Future] = []
+
+        def submitted() -> Iterator[Future]:
+            for item in items:
+                parts.append(self._submit(alone, task, item, *common, label=_name(task)))
+                yield parts[-1]
+
+        def added(left: Future, right: Future) -> Future:
+            return self._submit(alone, add, left, right, label="add", priority=FIRST)
+
+        # Each sum is ordered right after its parts, so that it is taken before further ones.
+        root = tree_sum(submitted(), added)
         try:
             # The root alone is held to the end: parts are let go as they are added.
             self._wait([root], label, parts)
