@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
-from PIL import Image
 
 from experiments.distributed_nystroem.methods import METHODS
 from experiments.distributed_nystroem.problems import PROBLEMS, Problem
@@ -26,7 +24,8 @@ from experiments.distributed_nystroem.trials import (
     by_partitions,
     by_rows,
 )
-from mercer.cli.picture import COLORS, FAINT, INK
+from experiments.pictures import STYLE, save
+from mercer.cli.picture import COLORS
 
 GREEN = "#4c8c4a"
 COLOR = {
@@ -38,27 +37,6 @@ COLOR = {
     "RF": GREEN,
 }
 MARKER = {"DNystroem": "o", "DC-NY": "s", "DKRR": "^", "DC-RF": "D", "Nystroem": "", "RF": ""}
-STYLE: Any = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so it is there everywhere
-    "font.size": 10,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": "#9aa5b1",
-    "axes.titlelocation": "left",
-    "axes.titlesize": 11,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": FAINT,
-    "grid.linewidth": 0.8,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.framealpha": 1.0,
-    "legend.edgecolor": "white",
-    "lines.linewidth": 1.8,
-    "lines.markersize": 5,
-}
 
 
 def draw_partitions(
@@ -81,7 +59,7 @@ def draw_partitions(
             paper = problem.paper_partitions if centers == 500 else 0
             _finish(axes, f"{name}, M = {centers}", "partitions m", paper)
         _legend(figure, cells, len(panels))
-        _save(figure, path)
+        save(figure, path)
 
 
 def draw_centers(found: AllResults, path: Path, problems: Mapping[str, Problem] = PROBLEMS) -> None:
@@ -96,7 +74,7 @@ def draw_centers(found: AllResults, path: Path, problems: Mapping[str, Problem] 
             title = f"{name}, {problem.at_partitions} partitions"
             _finish(axes, title, "centers M", problem.paper_centers, log=True)
         _legend(figure, cells, len(names))
-        _save(figure, path)
+        save(figure, path)
 
 
 def draw_rows(problem: Problem, results: Results, path: Path) -> None:
@@ -121,7 +99,7 @@ def draw_rows(problem: Problem, results: Results, path: Path) -> None:
         _finish(right, f"{problem.name}: {m} shards", "training rows N")
         for axes in (left, right):
             axes.legend()
-        _save(figure, path)
+        save(figure, path)
 
 
 def _draw(
@@ -185,11 +163,3 @@ def _legend(figure: Figure, cells: list[Any], used: int) -> None:
     cells[used].legend(
         handles, labels, loc="center left", title=note, title_fontsize=9, alignment="left"
     )
-
-
-def _save(figure: Figure, path: Path) -> None:
-    """Write a PNG: 256 colors keep it small, no date keeps it the same."""
-    drawn = BytesIO()
-    figure.savefig(drawn, dpi=130, metadata={"Software": None})
-    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    image.save(path, optimize=True)

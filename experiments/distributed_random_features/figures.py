@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
-from PIL import Image
 
 from experiments.distributed_random_features.measured import Measured, select
 from experiments.distributed_random_features.problems import PROBLEMS, Problem
@@ -24,7 +22,7 @@ from experiments.distributed_random_features.real import (
 )
 from experiments.distributed_random_features.simulated import METHODS, SHOWN
 from experiments.distributed_random_features.summary import most_shards, slope
-from experiments.kernel_conjugate_gradients.figures import STYLE
+from experiments.pictures import STYLE, save
 from mercer.cli.picture import COLORS, INK
 from mercer.contracts import Array
 
@@ -63,7 +61,7 @@ def draw_fits(columns: dict[str, Array], path: Path) -> None:
             axes.legend(loc="upper center")
         for axes in (first, *others):
             axes.set_xlabel("x")
-        _save(figure, path)
+        save(figure, path, dpi=120)
 
 
 def draw_problem(found: Sequence[Measured], problem: Problem, path: Path) -> None:
@@ -107,7 +105,7 @@ def draw_problem(found: Sequence[Measured], problem: Problem, path: Path) -> Non
             low, high = axes.get_ylim()
             axes.set_ylim(low, high * (high / low) ** 0.45)  # room for the legend
             axes.legend(loc="upper left" if axes is times else "upper right")
-        _save(figure, path)
+        save(figure, path, dpi=120)
 
 
 def draw_real(found: Sequence[Measured], chosen: RealSet, path: Path) -> None:
@@ -145,7 +143,7 @@ def draw_real(found: Sequence[Measured], chosen: RealSet, path: Path) -> None:
         right.set_ylim(None, right.get_ylim()[1] + 0.35 * np.ptp(mean))  # room for the legend
         right.legend(loc="upper left")
         left.set_xlabel("random features M (bars: one standard deviation over trials)")
-        _save(figure, path)
+        save(figure, path, dpi=120)
 
 
 def _columns(rows: Sequence[Measured], *names: str) -> list[Array]:
@@ -156,11 +154,3 @@ def _panels(count: int, width: float | None = None) -> tuple[Figure, Any]:
     figure = Figure(figsize=(width or 5 * count - 0.5, 4.3), facecolor="white")
     figure.set_layout_engine("constrained", wspace=0.06)
     return figure, figure.subplots(1, count)
-
-
-def _save(figure: Figure, path: Path) -> None:
-    """Write a PNG: 256 colors keep it small, no date keeps it the same."""
-    drawn = BytesIO()
-    figure.savefig(drawn, dpi=120, metadata={"Software": None})
-    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    image.save(path, optimize=True)

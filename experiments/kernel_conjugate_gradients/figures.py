@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
-from PIL import Image
 
 from experiments.kernel_conjugate_gradients.methods import RIDGE
 from experiments.kernel_conjugate_gradients.problem import RATE
@@ -20,7 +18,8 @@ from experiments.kernel_conjugate_gradients.summary import (
     mean_and_error,
 )
 from experiments.kernel_conjugate_gradients.trials import Results
-from mercer.cli.picture import COLORS, FAINT, INK
+from experiments.pictures import STYLE, save
+from mercer.cli.picture import COLORS, INK
 
 COLOR = {
     "sketched": COLORS["mercer"],
@@ -37,28 +36,6 @@ NAME = {
 }
 #: Steps that the first figure shows.
 MOST_STEPS = 16
-STYLE: Any = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so it is there everywhere
-    "font.size": 10,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": "#9aa5b1",
-    "axes.titlelocation": "left",
-    "axes.titlesize": 11,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": FAINT,
-    "grid.linewidth": 0.8,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.framealpha": 1.0,
-    "legend.edgecolor": "white",
-    "mathtext.default": "regular",
-    "lines.linewidth": 1.8,
-    "lines.markersize": 5,
-}
 
 
 def draw_steps(results: Results, path: Path) -> None:
@@ -97,7 +74,7 @@ def draw_steps(results: Results, path: Path) -> None:
         )
         _note(right, "bands: one standard error of the mean")
         _legend(left)
-        _save(figure, path)
+        save(figure, path)
 
 
 def draw_sizes(results: Results, path: Path) -> None:
@@ -134,7 +111,7 @@ def draw_sizes(results: Results, path: Path) -> None:
         right.set_title("The same times n$^{2/3}$")
         _note(right, "bars: one standard error of the mean")
         _legend(left, loc="upper right")
-        _save(figure, path)
+        save(figure, path)
 
 
 def _two_panels() -> tuple[Figure, Any]:
@@ -157,11 +134,3 @@ def _note(axes: Any, text: str) -> None:
 def _legend(axes: Any, **settings: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], **settings)
-
-
-def _save(figure: Figure, path: Path) -> None:
-    """Write a PNG: 256 colors keep it small, no date keeps it the same."""
-    drawn = BytesIO()
-    figure.savefig(drawn, dpi=130, metadata={"Software": None})
-    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    image.save(path, optimize=True)

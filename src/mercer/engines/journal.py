@@ -219,16 +219,16 @@ def _value(document: Any, arrays: dict[str, Array]) -> Any:
     if "dict" in document:
         return {_value(k, arrays): _value(v, arrays) for k, v in document["dict"]}
     if "enum" in document:
-        return _class_at(document["enum"], Enum)[document["name"]]
+        return _class_at(document["enum"])[document["name"]]
     parts = {name: _value(item, arrays) for name, item in document["fields"].items()}
-    return _class_at(document["type"], None)(**parts)
+    return _class_at(document["type"])(**parts)
 
 
 def _place_of(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def _class_at(place: str, kind: type | None) -> Any:
+def _class_at(place: str) -> Any:
     """Return a dataclass or enum of this library; nothing else is ever looked up."""
     module, _, name = place.partition(":")
     found = getattr(import_module(module), name, None) if module.startswith("mercer.") else None
