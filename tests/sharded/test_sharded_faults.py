@@ -159,6 +159,21 @@ def test_no_workers_at_all():
         assert time.monotonic() - began < 30
 
 
+def test_workers_that_are_paused_for_memory():
+    limits = {"target": False, "spill": False, "pause": 0.05, "terminate": False}
+    settings = {f"distributed.worker.memory.{name}": value for name, value in limits.items()}
+    with (
+        captured_logger("distributed"),
+        dask.config.set(settings),
+        cluster_of(1, memory_limit="500MB") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        began = time.monotonic()
+        with pytest.raises(EngineError, match="have been paused for 3 s"):
+            DaskEngine(client, patience=3.0).map(abs, [1] * 20, label="numbers")
+        assert time.monotonic() - began < 30
+
+
 def test_a_task_that_always_kills_its_worker(client):
     began = time.monotonic()
     with pytest.raises(EngineError, match="every worker that took it was lost"):
