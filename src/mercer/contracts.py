@@ -28,7 +28,9 @@ Precision: TypeAlias = Literal["float32", "float64"]
 class RowBlock:
     """Consecutive rows of a source: ``X`` (rows, d), and ``y`` and ``weight`` where it has them.
 
-    ``query`` numbers the query of each row, from 0, where rows are to be ranked within queries.
+    ``query`` is the query of each row as it was given, whole numbers or text, where rows are to be
+    ranked within queries. A source that has them says so by ``has_query``, and yields them with
+    the weights by ``queries(rows)``; other sources need neither.
     """
 
     start: int

@@ -16,9 +16,20 @@ from scipy import sparse
 from source_files import table
 
 from mercer.contracts import RowSource
-from mercer.sources import ArraySource, CsvSource, NpySource, NpzSource, ParquetSource
+from mercer.sources import (
+    ArraySource,
+    CsvSource,
+    NpySource,
+    NpzSource,
+    ParquetSource,
+    SvmlightSource,
+    svmlight,
+    write_svmlight,
+)
 
 N_ROWS, N_FEATURES = 53, 3
+QUERY = 2**60 + np.arange(N_ROWS) // 5  # too large for floats
+NAMED_QUERY = np.array(["b", "c", "longer than the others", "a"])[np.arange(N_ROWS) // 15]
 
 
 @dataclass
@@ -29,6 +40,7 @@ class Case:
     X: np.ndarray
     y: np.ndarray | None
     weight: np.ndarray | None
+    query: np.ndarray | None = None
 
 
 @pytest.fixture
@@ -155,6 +167,65 @@ def _parquet_list(folder, X, y, labels, weight):
     return Case(source, X[order], y[order], None)
 
 
+def _array_queries(folder, X, y, labels, weight):
+    source = ArraySource(X, y, weight, query=list(NAMED_QUERY))
+    return Case(source, X, y, weight, NAMED_QUERY)
+
+
+def _array_sparse_queries(folder, X, y, labels, weight):
+    X = np.where(X > 0, X, 0.0)
+    return Case(ArraySource(sparse.csr_array(X), y).with_queries(QUERY), X, y, None, QUERY)
+
+
+def _npz_queries(folder, X, y, labels, weight):
+    path = write_npz(folder / "rows.npz", np.savez_compressed, X=X, w=weight, qid=QUERY)
+    return Case(NpzSource(path, weight="w", query="qid"), X, None, weight, QUERY)
+
+
+def _npz_named_queries(folder, X, y, labels, weight):
+    path = write_npz(folder / "rows.npz", np.savez, X=X, y=labels, q=NAMED_QUERY)
+    return Case(NpzSource(path, query="q"), X, labels, None, NAMED_QUERY)
+
+
+def _csv_queries(folder, X, y, labels, weight):
+    pa.csv.write_csv(table(X, t=y, q=QUERY), folder / "rows.csv")
+    return Case(CsvSource(folder / "rows.csv", "t", query="q"), X, y, None, QUERY)
+
+
+def _csv_named_queries(folder, X, y, labels, weight):
+    pa.csv.write_csv(table(X, q=NAMED_QUERY, kind=labels, w=weight), folder / "rows.csv")
+    source = CsvSource(folder / "rows.csv", "kind", "w", query="q")
+    return Case(source, X, labels, weight, NAMED_QUERY)
+
+
+def _parquet_queries(folder, X, y, labels, weight):
+    columns = table(X, q=QUERY, t=y, w=weight)
+    pq.write_table(columns, folder / "rows.parquet", row_group_size=10)
+    source = ParquetSource(folder / "rows.parquet", "t", "w", query="q")
+    return Case(source, X, y, weight, QUERY)
+
+
+def _parquet_named_queries(folder, X, y, labels, weight):
+    columns = table(X, q=pa.array(NAMED_QUERY).dictionary_encode())
+    pq.write_table(columns, folder / "rows.parquet", row_group_size=10)
+    return Case(ParquetSource(folder, columns=["b"], query="q"), X[:, [1]], None, None, NAMED_QUERY)
+
+
+def _svmlight(folder, X, y, labels, weight):
+    write_svmlight(folder / "rows.svm", X, y)
+    return Case(SvmlightSource(folder / "rows.svm"), X, y, None)
+
+
+def _svmlight_queries_in_chunks(folder, X, y, labels, weight):
+    X = np.where(X > 0, X, 0.0)
+    write_svmlight(folder / "rows.letor", X, y / 3, QUERY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(svmlight, "CHUNK_BYTES", 300)
+        patch.setattr(svmlight, "CHUNK_ROWS", 4)
+        source = SvmlightSource(folder / "rows.letor")
+    return Case(source, X, y / 3, None, QUERY)
+
+
 CASES = [
     _array,
     _array_two_outputs,
@@ -172,6 +243,16 @@ CASES = [
     _parquet_one_group,
     _parquet_folder,
     _parquet_list,
+    _array_queries,
+    _array_sparse_queries,
+    _npz_queries,
+    _npz_named_queries,
+    _csv_queries,
+    _csv_named_queries,
+    _parquet_queries,
+    _parquet_named_queries,
+    _svmlight,
+    _svmlight_queries_in_chunks,
 ]
 
 

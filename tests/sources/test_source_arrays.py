@@ -38,6 +38,7 @@ def test_mapped_arrays_are_not_resident(tmp_path, X, y):
     assert ArraySource(mapped).resident_bytes == 0
     assert ArraySource(mapped, y).split(2)[0].resident_bytes == y[: len(y) // 2].nbytes
     assert ArraySource(X).resident_bytes == X.nbytes
+    assert ArraySource(mapped, query=y).resident_bytes == y.nbytes
 
 
 @pytest.mark.parametrize(
@@ -53,11 +54,48 @@ def test_mapped_arrays_are_not_resident(tmp_path, X, y):
         (lambda X: ArraySource(X, "price"), "y must have the shape"),
         (lambda X: ArraySource(X, weight=X), "weight must be 1-D"),
         (lambda X: ArraySource(X, feature_names=["a"]), "3 columns, got 1 names"),
+        (lambda X: ArraySource(X, query=[1, 2]), r"X has 53 rows, qid has the shape \(2,\)"),
+        (lambda X: ArraySource(X).with_queries(X), "qid must be 1-D"),
+        (lambda X: ArraySource(X, query="qid"), "qid must be 1-D"),
     ],
 )
 def test_arrays_that_are_refused(X, make, message):
     with pytest.raises(ValueError, match=message):
         make(X)
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT, ""])
+def test_a_missing_query_is_named(X, gap):
+    query = np.array(["a"] * 53, dtype=object)
+    ArraySource(X, query=query)
+    query[7] = gap
+    with pytest.raises(ValueError, match=r"qid must have a query in every row, got .* at row 7"):
+        ArraySource(X, query=query)
+
+
+@pytest.mark.parametrize("gap", [np.nan, np.datetime64("NaT"), ""])
+def test_a_missing_query_of_other_types_is_named(X, gap):
+    query = np.array([gap] * 53)
+    with pytest.raises(ValueError, match=r"at row 0: fill it in, or drop the row"):
+        ArraySource(X, query=query)
+
+
+def test_queries_are_kept_as_they_are(X):
+    for query in (
+        np.arange(53, dtype=np.uint8),
+        np.arange(53).astype(str),
+        np.array([0, "a", 1.5] * 17 + [0, 0], dtype=object),
+    ):
+        source = as_source(X, query=query)
+        assert source.has_query
+        found = next(source.blocks(60)).query
+        assert found.dtype == query.dtype
+        assert found.tolist() == query.tolist()
+        at = next(source.at([5, 2]).blocks(2))
+        assert at.query.tolist() == query[[5, 2]].tolist()
+    empty = source.at([]).with_queries([])
+    assert empty.has_query
+    assert list(empty.queries(3)) == []
 
 
 def test_objects_that_are_numbers_become_numbers(X):
@@ -89,11 +127,12 @@ def backend(request, monkeypatch):
 @pytest.mark.parametrize("kind", FRAMES)
 def test_frames_become_arrays_with_names(kind, backend):
     frame = FRAMES[kind]({"a": [1.5, 2.5], "b": [3, 4], "c": [True, False]})
-    source = as_source(frame, y=frame["b"], weight=[1, 2])
+    source = as_source(frame, y=frame["b"], weight=[1, 2], query=frame["b"])
     block = next(source.blocks(5))
     np.testing.assert_array_equal(block.X, [[1.5, 3, 1], [2.5, 4, 0]])
     assert block.X.dtype == np.float64
     np.testing.assert_array_equal(block.y, [3, 4])
+    np.testing.assert_array_equal(block.query, [3, 4])
     assert source.feature_names == ["a", "b", "c"]
 
 

@@ -17,20 +17,21 @@ def dense(rows):
 
 
 def joined(source, rows):
-    """Put the blocks of a source together again: X, y, weight."""
+    """Put the blocks of a source together again: X, y, weight, query."""
     blocks = list(source.blocks(rows))
     return (
         np.concatenate([dense(block.X) for block in blocks]),
         None if blocks[0].y is None else np.concatenate([block.y for block in blocks]),
         None if blocks[0].weight is None else np.concatenate([block.weight for block in blocks]),
+        None if blocks[0].query is None else np.concatenate([block.query for block in blocks]),
     )
 
 
 def assert_same(found, case):
-    X, y, weight = found
+    X, y, weight, query = found
     assert X.dtype == case.X.dtype
     np.testing.assert_array_equal(X, case.X)
-    for got, wanted in ((y, case.y), (weight, case.weight)):
+    for got, wanted in ((y, case.y), (weight, case.weight), (query, case.query)):
         assert (got is None) == (wanted is None)
         if wanted is not None:
             np.testing.assert_array_equal(got, wanted)
@@ -40,6 +41,7 @@ def test_it_is_a_row_source(case):
     assert isinstance(case.source, RowSource)
     assert (case.source.n_rows, case.source.n_features) == case.X.shape
     assert case.source.has_target == (case.y is not None)
+    assert case.source.has_query == (case.query is not None)
     assert case.source.resident_bytes >= 0
 
 
@@ -96,6 +98,31 @@ def test_targets_are_y_alone(case):
     found = list(case.source.targets(10))
     assert [len(part) for part in found] == [10] * 5 + [3]
     np.testing.assert_array_equal(np.concatenate(found), case.y)
+
+
+def test_queries_come_with_the_weights(case):
+    if case.query is None:
+        with pytest.raises(ValueError, match="must have queries"):
+            list(case.source.queries(10))
+        return
+    found = list(case.source.queries(10))
+    assert [len(query) for query, _ in found] == [10] * 5 + [3]
+    np.testing.assert_array_equal(np.concatenate([query for query, _ in found]), case.query)
+    whole = case.query.dtype.kind == "i"
+    assert {query.dtype.kind for query, _ in found} <= ({"i"} if whole else {"U", "O"})
+    if case.weight is None:
+        assert {weight for _, weight in found} == {None}
+    else:
+        np.testing.assert_array_equal(np.concatenate([weight for _, weight in found]), case.weight)
+
+
+def test_queries_of_parts(case):
+    if case.query is None:
+        pytest.skip("it has none")
+    parts = [part for part in case.source.split(4) if part.n_rows]
+    assert all(part.has_query for part in parts)
+    found = [query for part in parts for query, _ in part.queries(7)]
+    np.testing.assert_array_equal(np.concatenate(found), case.query)
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 6, 60])

@@ -84,6 +84,7 @@ def test_missing_columns(csv, parquet):
         assert "did you mean 'price'?" in str(close)
         refuses(lambda path=path: open_rows(path, columns=["zzz"]), "no column 'zzz'", "'price'")
         refuses(lambda path=path: open_rows(path, weight="w"), "no weight column 'w'")
+        refuses(lambda path=path: open_rows(path, query="qid"), "no query column 'qid'")
 
 
 def test_contradictory_columns(csv, parquet):
@@ -93,6 +94,10 @@ def test_contradictory_columns(csv, parquet):
     )
     refuses(lambda: ParquetSource(parquet, weight="a", columns=["a"]), "both a feature and the we")
     refuses(lambda: ParquetSource(parquet, target="a", weight="a"), "two columns")
+    refuses(lambda: ParquetSource(parquet, target="a", query="a"), "target and query", "two col")
+    refuses(lambda: CsvSource(csv, weight="area", query="area"), "weight and query", "two columns")
+    refuses(lambda: CsvSource(csv, query="town", columns=["town"]), "a feature and the query")
+    refuses(lambda: ParquetSource(parquet, query=3), "query must be the name", error=TypeError)
     refuses(lambda: ParquetSource(parquet, columns=["a", "a"]), "'a' again")
     refuses(lambda: ParquetSource(parquet, columns=[]), "at least one feature")
     refuses(lambda: ParquetSource(parquet, columns="a"), "write ['a']", error=TypeError)
@@ -110,6 +115,7 @@ def test_dates(tmp_path):
     path = write(tmp_path / "a.csv", "when,a", "2020-01-01,2", "2020-01-02,3")
     refuses(lambda: CsvSource(path), "'when'", "date32")
     refuses(lambda: CsvSource(path, target="when"), "'when'", "numbers or labels", "date32")
+    refuses(lambda: CsvSource(path, query="when"), "query", "'when'", "numbers or text", "date32")
 
 
 def test_parquet_schemas_that_differ(tmp_path, X, labels):
@@ -201,3 +207,5 @@ def test_targets_next_to_a_source_or_a_path(csv, X, y):
     refuses(lambda: as_source(ArraySource(X), y), "y must be part of the source")
     refuses(lambda: as_source(ArraySource(X), weight=y), "weight must be part of the source")
     refuses(lambda: as_source(csv, y), "y must be the name of a column", error=TypeError)
+    refuses(lambda: as_source(ArraySource(X), query=y), "qid must be part of the source")
+    refuses(lambda: as_source(csv, query=y), "qid must be the name of a column", error=TypeError)

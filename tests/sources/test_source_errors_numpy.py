@@ -57,3 +57,17 @@ def test_options_that_numpy_files_do_not_have(tmp_path, X):
     refuses(lambda: open_rows(tmp_path / "a.npz", columns=["a"]), "columns must be None")
     np.save(tmp_path / "a.npy", X)
     refuses(lambda: open_rows(tmp_path / "a.npy", weight="w"), "weight must be None")
+    refuses(lambda: open_rows(tmp_path / "a.npy", query="q"), "query must be None", "query=query")
+
+
+def test_queries_of_archives_that_are_refused(tmp_path, X, y):
+    days = y.astype("datetime64[D]")
+    path = tmp_path / "a.npz"
+    np.savez(path, X=X, y=y, short=y[:5], days=days, qid=y, gap=np.where(y == 1, np.nan, y))
+    assert not NpzSource(path).has_query
+    assert not open_rows(path).has_query
+    refuses(lambda: NpzSource(path, query="qids"), "no array 'qids'", "did you mean 'qid'")
+    refuses(lambda: NpzSource(path, query="y"), "array of its own", "'y'")
+    refuses(lambda: NpzSource(path, query="short"), "'short' in", "1-D", "53 rows")
+    refuses(lambda: NpzSource(path, query="days"), "'days' in", "numbers or text", "datetime64")
+    refuses(lambda: list(NpzSource(path, query="gap").blocks(9)), "a.npz", "nan at row 1")

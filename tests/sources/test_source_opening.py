@@ -55,6 +55,15 @@ def test_the_extension_decides(tmp_path, X, y, name, kind):
         block = next(source.blocks(100))
         np.testing.assert_array_equal(block.X, X)
         np.testing.assert_array_equal(block.y, y)
+    if kind is not NpySource:
+        for source in (open_rows(path, query="t"), as_source(path, query="t")):
+            np.testing.assert_array_equal(next(source.blocks(100)).query, y)
+            assert source.n_features == 3
+
+
+def test_a_folder_takes_a_query(tmp_path, X, y):
+    pq.write_table(table(X, t=y), tmp_path / "a.parquet")
+    assert open_rows(tmp_path, query="t").has_query
 
 
 def test_a_source_is_passed_through(X):

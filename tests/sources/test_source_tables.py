@@ -36,6 +36,44 @@ def test_integers_of_the_target_stay_integers(tmp_path):
     assert next(source.targets(5)).dtype == np.int64
 
 
+def test_integers_of_a_query_stay_integers_next_to_a_decimal_target(tmp_path, small_blocks):
+    large = 2**60 + 1
+    path = write(tmp_path / "a.csv", "a,t,q", *[f"1,2,{large}"] * 50, f"1,2.5,{large}")
+    block = next(CsvSource(path, target="t", query="q").blocks(100))
+    assert block.y[-1] == 2.5
+    assert set(block.query.tolist()) == {large}
+    path = write(tmp_path / "b.csv", "a,t,q", *["1,2,7"] * 50, "1,2,7.5")
+    block = next(CsvSource(path, target="t", query="q").blocks(100))
+    assert block.y.dtype == np.int64
+    assert set(block.query.tolist()) == {7.0, 7.5}
+
+
+def test_a_query_column_is_no_feature(tmp_path, X, y):
+    path = tmp_path / "a.parquet"
+    pq.write_table(table(X, q=y, t=y), path, row_group_size=10)
+    source = ParquetSource(path, target="t", query="q")
+    assert source.feature_names == ["a", "b", "c"]
+    assert ParquetSource(path, target="t").feature_names == ["q", "a", "b", "c"]
+    assert not ParquetSource(path, target="t").has_query
+
+
+def test_a_missing_query_of_a_file_is_named_by_its_row(tmp_path, small_blocks):
+    lines = [f"{row},1" for row in range(30)]
+    path = write(tmp_path / "a.csv", "q,a", *lines, ",1", "5,1")
+    source = CsvSource(path, query="q")
+    for read in (source.blocks, source.queries, source.split(2)[1].blocks):
+        with pytest.raises(ValueError, match=r"a\.csv must have a query .*got nan at row 30"):
+            list(read(7))
+    path = write(tmp_path / "b.csv", "q,a", "x,1", "y,1", ",1")
+    with pytest.raises(ValueError, match="got '' at row 2"):
+        list(CsvSource(path, query="q").blocks(2))
+    columns = {"a": np.ones(25), "q": ["x"] * 22 + [None, "y", "x"]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=5)
+    with pytest.raises(ValueError, match=r"a\.parquet must have a query .*got None at row 22"):
+        list(ParquetSource(tmp_path / "a.parquet", query="q").queries(100))
+    assert ParquetSource(tmp_path / "a.parquet", query="q").take(np.array([22])).tolist() == [[1]]
+
+
 def test_booleans_and_missing_values_of_csv(tmp_path, small_blocks):
     path = write(tmp_path / "a.csv", "a,b,c", *[",true,1"] * 20, "7,,")
     X = next(CsvSource(path).blocks(30)).X

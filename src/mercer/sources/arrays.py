@@ -12,7 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from mercer.contracts import Array, RowBlock, Rows, RowSource
-from mercer.sources.checks import check_indices, check_labels, check_matrix, check_weight_shape
+from mercer.sources.checks import (
+    check_indices,
+    check_labels,
+    check_matrix,
+    check_query,
+    check_query_shape,
+    check_weight_shape,
+)
 from mercer.sources.chunks import even_cuts
 from mercer.validation import check_count
 
@@ -31,6 +38,8 @@ class ArraySource:
         Weights of the rows.
     feature_names : list of str, or None
         Names of the columns, for messages.
+    query : array of shape (n,), or None
+        The query of each row, whole numbers or text, where rows are ranked within queries.
 
     Examples
     --------
@@ -46,6 +55,7 @@ class ArraySource:
     n_features: int
     feature_names: list[str] | None
     has_target: bool
+    has_query: bool
 
     def __init__(
         self,
@@ -53,9 +63,10 @@ class ArraySource:
         y: Any = None,
         weight: Any = None,
         feature_names: Sequence[str] | None = None,
+        *,
+        query: Any = None,
     ) -> None:
         self._X = _as_rows(X)
-        self._query: Array | None = None
         self.n_rows, self.n_features = (int(size) for size in self._X.shape)
         self._y = None if y is None else np.asarray(y)
         if self._y is not None:
@@ -64,6 +75,8 @@ class ArraySource:
         self._weight = None if weight is None else np.asarray(weight, dtype=np.float64)
         if self._weight is not None:
             check_weight_shape(self._weight.shape, self.n_rows, "weight")
+        self._query = None if query is None else _as_queries(query, self.n_rows)
+        self.has_query = self._query is not None
         self.feature_names = None if feature_names is None else [str(n) for n in feature_names]
         if self.feature_names is not None and len(self.feature_names) != self.n_features:
             raise ValueError(
@@ -96,6 +109,15 @@ class ArraySource:
         for start in range(0, self.n_rows, rows):
             yield self._y[start : start + rows]
 
+    def queries(self, rows: int) -> Iterator[tuple[Array, Array | None]]:
+        """Yield the queries and the weights, None if it has none, ``rows`` at a time."""
+        rows = check_count(rows, "rows")
+        if self._query is None:
+            raise ValueError("the rows must have queries, but this source has none: pass query=")
+        for start in range(0, self.n_rows, rows):
+            part = slice(start, start + rows)
+            yield self._query[part], None if self._weight is None else self._weight[part]
+
     def split(self, parts: int) -> list[RowSource]:
         """Return ``parts`` sources of consecutive rows; with fewer rows, some are empty."""
         cuts = even_cuts(self.n_rows, check_count(parts, "parts"))
@@ -106,7 +128,7 @@ class ArraySource:
         """Bytes of the arrays that are in memory; those mapped from files count nothing."""
         X = self._X
         held = [X.data, X.indices, X.indptr] if _is_sparse(X) else [X]
-        held += [array for array in (self._y, self._weight) if array is not None]
+        held += [a for a in (self._y, self._weight, self._query) if a is not None]
         return sum(int(array.nbytes) for array in held if not _is_mapped(array))
 
     def at(self, indices: Any) -> ArraySource:
@@ -120,10 +142,10 @@ class ArraySource:
         part._query = None if self._query is None else self._query[indices]
         return part
 
-    def with_queries(self, query: Array) -> ArraySource:
-        """Return the same rows with their queries, as numbers from 0."""
+    def with_queries(self, query: Any) -> ArraySource:
+        """Return the same rows with the query of each, whole numbers or text."""
         found = copy.copy(self)
-        found._query = query
+        found._query, found.has_query = _as_queries(query, self.n_rows), True
         return found
 
     def _part(self, start: int, stop: int) -> ArraySource:
@@ -149,6 +171,14 @@ def _as_rows(X: Any) -> Rows:
             ) from error
     check_matrix(rows.shape, rows.dtype, f"X (a {type(X).__name__})")
     return rows
+
+
+def _as_queries(query: Any, n_rows: int) -> Array:
+    """Return the queries of rows as an array, with a value in every row."""
+    values = np.asarray(query)
+    check_query_shape(values.shape, n_rows, "qid")
+    check_query(values, "qid")
+    return values
 
 
 def _between(X: Rows, start: int, stop: int) -> Rows:

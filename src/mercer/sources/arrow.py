@@ -58,7 +58,7 @@ def kind_of(type_: Any) -> str:
 
 
 def label_dtype(type_: Any) -> np.dtype[Any]:
-    """Return the dtype of a target column: objects for text, float64 for decimals and nulls."""
+    """Return the dtype of a target or query: objects for text, float64 for decimals and nulls."""
     types, plain = pyarrow().types, value_type(type_)
     if kind_of(plain) == "text":
         return np.dtype(object)
@@ -73,13 +73,14 @@ def to_piece(
     selection: Selection,
     dtype: np.dtype[Any],
     target_dtype: np.dtype[Any] | None,
+    query_dtype: np.dtype[Any] | None,
     where: str,
     *,
     features: bool,
     labels: bool,
 ) -> Piece:
-    """Return a batch as arrays: X in rows of ``dtype``, the target and the weight."""
-    X = y = weight = None
+    """Return a batch as arrays: X in rows of ``dtype``, the target, the weight and the query."""
+    X = y = weight = query = None
     if features:
         X = np.empty((batch.num_rows, len(selection.features)), dtype=dtype)
         for index, name in enumerate(selection.features):
@@ -90,20 +91,27 @@ def to_piece(
         )
     if labels and selection.weight is not None:
         weight = _numbers(batch.column(selection.weight)).astype(np.float64, copy=False)
-    return Piece(X, y, weight)
+    if labels and selection.query is not None and query_dtype is not None:
+        query = _values(batch.column(selection.query), query_dtype)
+    return Piece(X, y, weight, query)
 
 
 def _target(column: Any, dtype: np.dtype[Any], label: str) -> Array:
     """Return a target as read; a missing number is NaN, and a missing label is refused."""
-    if dtype.kind != "O":
-        values = _numbers(column)
-        return values if column.null_count else values.astype(dtype, copy=False)
-    if column.null_count:
+    if dtype.kind == "O" and column.null_count:
         raise ValueError(
             f"target column {label} must have a label in every row, but {column.null_count} rows "
             f"have none: fill them in or drop the rows"
         )
-    return np.asarray(_decoded(column).to_numpy(zero_copy_only=False), dtype=object)
+    return _values(column, dtype)
+
+
+def _values(column: Any, dtype: np.dtype[Any]) -> Array:
+    """Return numbers or text as read; a missing number is NaN, and a missing text None."""
+    if dtype.kind == "O":
+        return np.asarray(_decoded(column).to_numpy(zero_copy_only=False), dtype=object)
+    values = _numbers(column)
+    return values if column.null_count else values.astype(dtype, copy=False)
 
 
 def _numbers(column: Any) -> Array:

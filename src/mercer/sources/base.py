@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array, RowBlock, Rows, RowSource
-from mercer.sources.checks import check_indices
+from mercer.sources.checks import check_indices, check_query
 from mercer.sources.chunks import Piece, even_cuts, rechunk
 from mercer.validation import check_count
 
@@ -30,6 +30,7 @@ class FileSource(ABC):
     n_features: int
     feature_names: list[str] | None
     has_target: bool
+    has_query: bool
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class FileSource(ABC):
         n_features: int,
         dtype: np.dtype[Any],
         has_target: bool,
+        has_query: bool = False,
         feature_names: list[str] | None = None,
     ) -> None:
         if n_rows == 0:
@@ -47,6 +49,7 @@ class FileSource(ABC):
         self.n_rows = n_rows
         self.n_features = n_features
         self.has_target = has_target
+        self.has_query = has_query
         self.feature_names = feature_names
         self._dtype = dtype
         self._start = 0
@@ -57,7 +60,7 @@ class FileSource(ABC):
     ) -> Iterator[Piece]:
         """Yield rows ``start`` to ``stop`` of the files, best at most ``rows`` at a time.
 
-        ``features`` asks for X and ``labels`` for y and the weights.
+        ``features`` asks for X and ``labels`` for y, the weights and the queries.
         """
 
     @abstractmethod
@@ -73,7 +76,7 @@ class FileSource(ABC):
         """Yield all rows in order, ``rows`` at a time; ``start`` counts from 0 in every source."""
         start = 0
         for piece in self._blocks_of(rows, features=True):
-            yield RowBlock(start, piece.X, piece.y, piece.weight)
+            yield RowBlock(start, piece.X, piece.y, piece.weight, piece.query)
             start += piece.n_rows
 
     def targets(self, rows: int) -> Iterator[Array]:
@@ -86,6 +89,17 @@ class FileSource(ABC):
         for piece in self._blocks_of(rows, features=False):
             if piece.y is not None:
                 yield piece.y
+
+    def queries(self, rows: int) -> Iterator[tuple[Array, Array | None]]:
+        """Yield the queries and the weights, None if it has none, ``rows`` at a time, without X."""
+        if not self.has_query:
+            raise ValueError(
+                f"the rows of {self.label} must have queries, but it was opened without any: "
+                f"name them with query="
+            )
+        for piece in self._blocks_of(rows, features=False):
+            if piece.query is not None:
+                yield piece.query, piece.weight
 
     def take(self, indices: Array) -> Rows:
         """Return the rows at ``indices``, in their order, in one pass over the files."""
@@ -148,11 +162,13 @@ class FileSource(ABC):
         return rechunk(self._counted(self._start, stop, rows, features=features), rows)
 
     def _counted(self, start: int, stop: int, rows: int, **what: bool) -> Iterator[Piece]:
-        """Yield the pieces of a range and refuse files that have become shorter."""
+        """Yield the pieces of a range; refuse missing queries and files that became shorter."""
         if start == stop:
             return
         count = 0
         for piece in self._pieces(start, stop, rows, **what):
+            if piece.query is not None:
+                check_query(piece.query, f"the queries of {self.label}", start=start + count)
             count += piece.n_rows
             yield piece
         if count != stop - start:

@@ -87,6 +87,43 @@ def check_weight_shape(shape: tuple[int, ...], n_rows: int, label: str) -> None:
         )
 
 
+def check_query_shape(shape: tuple[int, ...], n_rows: int, label: str) -> None:
+    """Refuse queries that are not one value a row of X."""
+    if shape != (n_rows,):
+        raise ValueError(
+            f"{label} must be 1-D with the query of every row of X: X has {n_rows} rows, "
+            f"{label} has the shape {shape}"
+        )
+
+
+def check_query(query: Array, label: str, *, start: int = 0) -> None:
+    """Refuse queries that are missing, naming the first row; an empty text counts as missing.
+
+    >>> check_query(np.array([7, 7, 3]), "qid")
+    """
+    kind = query.dtype.kind
+    if kind in "fcmM":
+        missing = np.isnan(query)
+    elif kind in "US":
+        missing = np.strings.str_len(query) == 0
+    elif kind == "O":
+        missing = np.fromiter(map(_is_missing, query), dtype=bool, count=len(query))
+    else:
+        return
+    if missing.any():
+        at = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"{label} must have a query in every row, got {query.item(at)!r} at row {start + at}: "
+            f"fill it in, or drop the row"
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    """Tell None, NaN, pandas' NA and empty text, without asking for pandas."""
+    same = value == value
+    return not isinstance(same, (bool, np.bool_)) or not same or value is None or value == ""
+
+
 def check_indices(indices: Any, n_rows: int) -> Array:
     """Return row numbers as a 1-D integer array whose values all lie in the source."""
     wanted = np.asarray(indices)

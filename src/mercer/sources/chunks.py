@@ -16,6 +16,7 @@ class Piece(NamedTuple):
     X: Array | None
     y: Array | None
     weight: Array | None
+    query: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -75,8 +76,10 @@ def _joined(block: Array | None, labels: list[Piece], filled: int) -> Piece:
     """Put a filled block and the labels of its pieces together."""
     y = [piece.y for piece in labels if piece.y is not None]
     weight = [piece.weight for piece in labels if piece.weight is not None]
+    query = [piece.query for piece in labels if piece.query is not None]
     return Piece(
         None if block is None else block[:filled],
         np.concatenate(y) if y else None,
         np.concatenate(weight) if weight else None,
+        np.concatenate(query) if query else None,
     )

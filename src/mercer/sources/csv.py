@@ -40,6 +40,8 @@ class CsvSource(FileSource):
         Names of the features, in order; None means all the other columns.
     delimiter : str or None
         None means a tab for ``.tsv`` files and else a comma.
+    query : str or None
+        Name of the column with the query of each row, numbers or text without gaps.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class CsvSource(FileSource):
         weight: str | None = None,
         columns: Sequence[str] | None = None,
         delimiter: str | None = None,
+        query: str | None = None,
     ) -> None:
         self.path = check_file(path)
         tabs = self.path.name.lower().endswith((".tsv", ".tsv.gz"))
@@ -62,7 +65,9 @@ class CsvSource(FileSource):
             found = dict(zip(reader.schema.names, reader.schema.types, strict=True))
             self._names = reader.schema.names
         self._check_header()
-        self._selection = select_columns(self._names, str(self.path), target, weight, columns)
+        self._selection = select_columns(
+            self._names, str(self.path), target, weight, columns, query
+        )
         kinds = {
             # What pyarrow takes for binary is text in an encoding that it does not read.
             name: "text that is not UTF-8" if str(type_) == "binary" else kind_of(type_)
@@ -70,12 +75,14 @@ class CsvSource(FileSource):
         }
         self._total = self._validate(found, kinds)
         self._target_dtype = None if target is None else label_dtype(self._types[target])
+        self._query_dtype = None if query is None else label_dtype(self._types[query])
         super().__init__(
             str(self.path),
             n_rows=self._total,
             n_features=len(self._selection.features),
             dtype=np.dtype(np.float64),
             has_target=target is not None,
+            has_query=query is not None,
             feature_names=self._selection.features,
         )
 
@@ -99,6 +106,7 @@ class CsvSource(FileSource):
                         self._selection,
                         self._dtype,
                         self._target_dtype,
+                        self._query_dtype,
                         str(self.path),
                         features=features,
                         labels=labels,
@@ -122,22 +130,26 @@ class CsvSource(FileSource):
     def _validate(self, found: dict[str, Any], kinds: dict[str, str]) -> int:
         """Settle the types of the columns, read the file through and return its number of rows."""
         check_kinds(self._selection, kinds, str(self.path))
-        pa, target = pyarrow(), self._selection.target
+        pa = pyarrow()
         boolean = {name for name, type_ in found.items() if pa.types.is_boolean(type_)}
         for name in self._selection.names():
             number = kinds[name] == "number" and name not in boolean
             self._types[name] = pa.float64() if number else found[name]
-        if target is not None and pa.types.is_integer(found[target]):
-            # Integers may be classes, so they stay integers unless a later row says otherwise.
-            self._types[target] = found[target]
+        # Integers may be classes or queries, so they stay integers unless a later row says
+        # otherwise.
+        labels = (self._selection.target, self._selection.query)
+        whole = {name for name in labels if name is not None and pa.types.is_integer(found[name])}
+        self._types.update({name: found[name] for name in whole})
         with reading(self.path, "CSV", self._explain):
-            try:
-                return self._count()
-            except pa.ArrowInvalid:
-                if target is None or not pa.types.is_integer(self._types[target]):
-                    raise
-                self._types[target] = pa.float64()
-                return self._count()
+            while True:
+                try:
+                    return self._count()
+                except pa.ArrowInvalid as error:
+                    name = self._column_of(str(error))
+                    if name not in whole:
+                        raise
+                    whole.remove(name)
+                    self._types[name] = pa.float64()
 
     def _count(self) -> int:
         """Return the number of rows after parsing and converting all of them."""
@@ -170,11 +182,17 @@ class CsvSource(FileSource):
             return "; every line must have as many values as the first: mend that line"
         if "UTF8" in message:
             return "; the text must be UTF-8: save the file in that encoding"
-        column = re.search(r"In CSV column #(\d+)", message)
-        if column is not None and int(column[1]) < len(self._names):
+        column = self._column_of(message)
+        if column:
             return (
-                f"; column {self._names[int(column[1])]!r} looked different at the beginning of "
+                f"; column {column!r} looked different at the beginning of "
                 f"the file: mend that value, encode the column as numbers, or leave it out with "
                 f"columns="
             )
         return ""
+
+    def _column_of(self, message: str) -> str:
+        """Return the name of the column that a message of pyarrow is about, or nothing."""
+        column = re.search(r"In CSV column #(\d+)", message)
+        known = column is not None and int(column[1]) < len(self._names)
+        return self._names[int(column[1])] if column is not None and known else ""

@@ -33,22 +33,23 @@ class Partition:
         return shard.source
 
 
-def partitions(X: Any, y: Any = None, weight: Any = None) -> list[Partition]:
+def partitions(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> list[Partition]:
     """Return the partitions of a Dask collection as shards.
 
     Parameters
     ----------
     X : dask array of shape (n, d), or dask data frame
         Its blocks of rows are the shards.
-    y, weight : dask or NumPy arrays or series, or names of columns of the data frame
+    y, weight, query : dask or NumPy arrays or series, or names of columns of the data frame
         Cut like X.
     """
     from dask import delayed
 
     frame = hasattr(X, "columns")
     taken: list[str] = []
+    given = {"y": y, "sample_weight": weight, "qid": query}
     if frame:
-        for name, value in (("y", y), ("sample_weight", weight)):
+        for name, value in given.items():
             if isinstance(value, str):
                 if value not in X.columns:
                     raise ValueError(
@@ -69,19 +70,17 @@ def partitions(X: Any, y: Any = None, weight: Any = None) -> list[Partition]:
         name: [value] * len(blocks)
         if value is None or isinstance(value, str)
         else _cut_like(value, rows, len(blocks), name)
-        for name, value in (("y", y), ("sample_weight", weight))
+        for name, value in given.items()
     }
     make = delayed(_shard, pure=True)
     return [
-        Partition(number, f"shard {number} (a partition)", make(number, X_, y_, w_, taken))
-        for number, (X_, y_, w_) in enumerate(
-            zip(blocks, others["y"], others["sample_weight"], strict=True)
-        )
+        Partition(number, f"shard {number} (a partition)", make(number, X_, *parts, taken))
+        for number, (X_, *parts) in enumerate(zip(blocks, *others.values(), strict=True))
     ]
 
 
 def _cut_like(value: Any, rows: Any, count: int, name: str) -> list[Any]:
-    """Cut y or weights like the blocks of X."""
+    """Cut y, weights or queries like the blocks of X."""
     if is_partitioned(value):
         known = rows is not None and not np.isnan(rows).any()
         if hasattr(value, "chunks") and known and not np.isnan(value.chunks[0]).any():
@@ -111,17 +110,20 @@ def _cut_like(value: Any, rows: Any, count: int, name: str) -> list[Any]:
     return np.split(array, np.cumsum(rows)[:-1])
 
 
-def _shard(number: int, X: Any, y: Any, weight: Any, taken: list[str]) -> Shard:
+def _shard(number: int, X: Any, y: Any, weight: Any, query: Any, taken: list[str]) -> Shard:
     """Build the shard of one partition: a task."""
     name, names = f"shard {number} (a partition)", None
     if hasattr(X, "columns"):
-        y = X[y].to_numpy() if isinstance(y, str) else y
-        weight = X[weight].to_numpy() if isinstance(weight, str) else weight
+        y, weight, query = (
+            X[value] if isinstance(value, str) else value for value in (y, weight, query)
+        )
         found = from_frame(X.drop(columns=taken))
         assert found is not None
         X, names = found
-    y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    weight = weight.to_numpy() if hasattr(weight, "to_numpy") else weight
+    y, weight, query = (
+        value.to_numpy() if hasattr(value, "to_numpy") else value for value in (y, weight, query)
+    )
     if not X.shape[0]:  # a partition that a filter has emptied
-        return Shard(number, name, ArraySource(np.zeros((1, X.shape[1])), [0], None, names).at([]))
-    return Shard(number, name, ArraySource(X, y, weight, names))
+        empty = ArraySource(np.zeros((1, X.shape[1])), [0], None, names).at([])
+        return Shard(number, name, empty if query is None else empty.with_queries(query))
+    return Shard(number, name, ArraySource(X, y, weight, names, query=query))

@@ -17,6 +17,7 @@ from mercer.sources.checks import (
     check_indices,
     check_labels,
     check_matrix,
+    check_query_shape,
     check_weight_shape,
     float_dtype,
 )
@@ -91,8 +92,9 @@ class NpzSource(FileSource):
     ----------
     path : str or path
         The archive.
-    X, y, weight : str or None
+    X, y, weight, query : str or None
         Names of its arrays. ``y="y"`` may be missing, which means no target; None is not read.
+        ``query`` is that with the query of each row, numbers or text.
     """
 
     def __init__(
@@ -101,24 +103,35 @@ class NpzSource(FileSource):
         X: str = "X",
         y: str | None = "y",
         weight: str | None = None,
+        query: str | None = None,
     ) -> None:
         self.path = check_file(path)
         with open_archive(self.path) as archive:
             keys = [name[:-4] for name in archive.namelist() if name.endswith(".npy")]
             self._y = None if y == "y" and "y" not in keys else y
-            self._X, self._weight = X, weight
-            for key in (X, self._y, weight):
-                if key is not None and key not in keys:
+            self._X, self._weight, self._query = X, weight, query
+            wanted = [key for key in (X, self._y, weight, query) if key is not None]
+            for key in wanted:
+                if key not in keys:
                     raise ValueError(f"{self.path} has no array {key!r}{closest(key, keys)}")
-            headers = {
-                key: Header.read(archive, key) for key in (X, self._y, weight) if key is not None
-            }
+            headers = {key: Header.read(archive, key) for key in wanted}
         shape, dtype = headers[X].shape, headers[X].dtype
         check_matrix(shape, dtype, f"{X!r} in {self.path}")
         if self._y is not None:
             check_labels(headers[self._y].shape, shape[0], f"{y!r} in {self.path}")
         if weight is not None:
             check_weight_shape(headers[weight].shape, shape[0], f"{weight!r} in {self.path}")
+        if query is not None:
+            if query in (X, self._y, weight):
+                raise ValueError(
+                    f"query must be an array of its own, got {query!r}, which is X, y or weight too"
+                )
+            check_query_shape(headers[query].shape, shape[0], f"{query!r} in {self.path}")
+            if headers[query].dtype.kind not in "biufUS":
+                raise ValueError(
+                    f"{query!r} in {self.path} must hold numbers or text, got dtype "
+                    f"{headers[query].dtype}: convert it, or name another array"
+                )
         self._total = shape[0]
         self._whole = sum(header.nbytes for header in headers.values() if header.by_column)
         super().__init__(
@@ -127,6 +140,7 @@ class NpzSource(FileSource):
             n_features=shape[1],
             dtype=float_dtype(dtype),
             has_target=self._y is not None,
+            has_query=query is not None,
         )
 
     @property
@@ -137,18 +151,21 @@ class NpzSource(FileSource):
     def _pieces(
         self, start: int, stop: int, rows: int, *, features: bool = True, labels: bool = True
     ) -> Iterator[Piece]:
-        wanted = ((self._X, features), (self._y, labels), (self._weight, labels))
-        keys = [key for key, asked in wanted if key is not None and asked]
+        others = (self._y, self._weight, self._query) if labels else ()
+        keys = [key for key in (self._X if features else None, *others) if key is not None]
         with open_archive(self.path) as archive:
             streams = {key: member_rows(archive, key, start, stop, rows) for key in keys}
             for arrays in zip(*streams.values(), strict=True):
                 part = dict(zip(streams, arrays, strict=True))
                 X = part.get(self._X)
-                y, weight = (part.get(key or "") for key in (self._y, self._weight))
+                y, weight, query = (
+                    part.get(key or "") for key in (self._y, self._weight, self._query)
+                )
                 yield Piece(
                     None if X is None else np.ascontiguousarray(X, dtype=self._dtype),
                     y,
                     None if weight is None else weight.astype(np.float64, copy=False),
+                    query,
                 )
 
     def _boundaries(self) -> Array:

@@ -38,6 +38,8 @@ class ParquetSource(FileSource):
         Names of the columns with the targets and the weights; None means that there are none.
     columns : list of str, or None
         Names of the features, in order; None means all the other columns of the first file.
+    query : str or None
+        Name of the column with the query of each row, numbers or text without gaps.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class ParquetSource(FileSource):
         target: str | None = None,
         weight: str | None = None,
         columns: Sequence[str] | None = None,
+        query: str | None = None,
     ) -> None:
         self.paths = _files(path)
         counts: list[int] = []
@@ -63,7 +66,7 @@ class ParquetSource(FileSource):
             self._largest = max([self._largest, *(group.total_byte_size for group in groups)])
         self._bounds = np.cumsum([0, *counts], dtype=np.int64)
         self._selection = select_columns(
-            schemas[0].names, str(self.paths[0]), target, weight, columns
+            schemas[0].names, str(self.paths[0]), target, weight, columns, query
         )
         types = _checked_types(self._selection, schemas, self.paths)
         single = all(
@@ -74,6 +77,9 @@ class ParquetSource(FileSource):
         self._target_dtype = (
             None if target is None else np.result_type(*map(label_dtype, types[target]))
         )
+        self._query_dtype = (
+            None if query is None else np.result_type(*map(label_dtype, types[query]))
+        )
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         super().__init__(
             f"{self.paths[0]}{more}",
@@ -81,6 +87,7 @@ class ParquetSource(FileSource):
             n_features=len(self._selection.features),
             dtype=np.dtype(np.float32 if single else np.float64),
             has_target=target is not None,
+            has_query=query is not None,
             feature_names=self._selection.features,
         )
 
@@ -113,6 +120,7 @@ class ParquetSource(FileSource):
                                 self._selection,
                                 self._dtype,
                                 self._target_dtype,
+                                self._query_dtype,
                                 str(path),
                                 features=features,
                                 labels=labels,

@@ -1,10 +1,11 @@
-"""Which columns of a table are features, which one is the target and which one the weight."""
+"""Which columns of a table are features, and which are the target, the weight and the query."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from mercer.validation import closest
 
@@ -16,12 +17,13 @@ class Selection:
     features: list[str]
     target: str | None = None
     weight: str | None = None
+    query: str | None = None
 
     def names(self, *, features: bool = True, labels: bool = True) -> list[str]:
-        """Return the columns to read: the features, the target and weight, or all of them."""
+        """Return the columns to read: the features, the target and others, or all of them."""
         chosen = list(self.features) if features else []
         if labels:
-            chosen += [name for name in (self.target, self.weight) if name is not None]
+            chosen += [n for n in (self.target, self.weight, self.query) if n is not None]
         return chosen
 
 
@@ -31,8 +33,9 @@ def select_columns(
     target: str | None,
     weight: str | None,
     columns: Sequence[str] | None,
+    query: str | None = None,
 ) -> Selection:
-    """Return the columns asked for; ``columns=None`` means all but the target and the weight.
+    """Return the columns asked for; ``columns=None`` means all but target, weight and query.
 
     >>> select_columns(["a", "b", "price"], "houses.csv", "price", None, None).features
     ['a', 'b']
@@ -45,9 +48,9 @@ def select_columns(
         )
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names, got {columns!r}: write [{columns!r}]")
-    for role, name in (("target", target), ("weight", weight)):
-        if name is None:
-            continue
+    roles = {"target": target, "weight": weight, "query": query}
+    given = {role: name for role, name in roles.items() if name is not None}
+    for role, name in given.items():
         if not isinstance(name, str):
             raise TypeError(
                 f"{role} must be the name of a column of {label}, got {type(name).__name__}"
@@ -58,20 +61,22 @@ def select_columns(
                 f"columns must not list the {role}, got {name!r} as both a feature and the "
                 f"{role}: leave it out of columns="
             )
-    if target is not None and target == weight:
-        raise ValueError(f"target and weight must be two columns, got {target!r} for both")
-    chosen = [c for c in available if c not in (target, weight)] if columns is None else [*columns]
+    for one, other in combinations(given, 2):
+        if given[one] == given[other]:
+            raise ValueError(f"{one} and {other} must be two columns, got {given[one]!r} for both")
+    others = given.values()
+    chosen = [c for c in available if c not in others] if columns is None else [*columns]
     for name in chosen:
         _check_present(name, available, label, "column")
     if _repeated(chosen):
         raise ValueError(f"columns must list each name once, got {_repeated(chosen)[0]!r} again")
     if not chosen:
         raise ValueError(f"{label} must have at least one feature column, got none: see columns=")
-    return Selection(chosen, target, weight)
+    return Selection(chosen, target, weight, query)
 
 
 def check_kinds(selection: Selection, kinds: Mapping[str, str], label: str) -> None:
-    """Refuse features and weights that are not numbers, and targets that are no labels either.
+    """Refuse features and weights that are no numbers, targets and queries that are no text either.
 
     ``kinds`` says ``"number"``, ``"text"`` or the name of another type for every column.
     """
@@ -87,6 +92,11 @@ def check_kinds(selection: Selection, kinds: Mapping[str, str], label: str) -> N
         raise ValueError(
             f"the target column {selection.target!r} of {label} must hold numbers or labels, "
             f"got {kinds[selection.target]}: convert it, or name another column"
+        )
+    if selection.query is not None and kinds[selection.query] not in ("number", "text"):
+        raise ValueError(
+            f"the query column {selection.query!r} of {label} must hold numbers or text, "
+            f"got {kinds[selection.query]}: convert it, or name another column"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,8 +42,10 @@ class ShardFacts:
 def cut(source: RowSource, shards: int, rng: np.random.Generator | None = None) -> list[Shard]:
     """Cut a source into shards of nearly equal size: consecutive rows, or at random for arrays.
 
-    Files are cut where reading can begin; a seed is for arrays alone.
+    Files are cut where reading can begin; a seed is for arrays alone. Queries of arrays stay whole.
     """
+    if isinstance(source, ArraySource) and source.has_query:
+        return cut_by_label(source, dealt_queries(_queries_of(source), shards, rng), shards)
     if rng is not None and isinstance(source, ArraySource):
         labels = np.arange(source.n_rows) % shards
         rng.shuffle(labels)
@@ -58,7 +61,10 @@ def cut(source: RowSource, shards: int, rng: np.random.Generator | None = None) 
 
 
 def cut_by_label(source: ArraySource, labels: Any, shards: int | None = None) -> list[Shard]:
-    """Cut an array by a label for every row: one shard for each, in the order of the labels."""
+    """Cut an array by a label for every row: one shard for each, in the order of the labels.
+
+    Rows of a query follow each other in a shard.
+    """
     labels = np.asarray(labels)
     check_same_length(source.n_rows, labels, "shard_labels")
     if labels.ndim != 1:
@@ -71,11 +77,43 @@ def cut_by_label(source: ArraySource, labels: Any, shards: int | None = None) ->
         found, codes = np.unique(labels, return_inverse=True)
         names = found.tolist()
     order = np.argsort(codes, kind="stable")
+    if source.has_query:
+        order = np.lexsort((_queries_of(source), codes))
     ends = np.searchsorted(codes[order], np.arange(len(names) + 1))
     return [
         Shard(number, f"shard {name}", source.at(order[ends[number] : ends[number + 1]]))
         for number, name in enumerate(names)
     ]
+
+
+def dealt_queries(codes: Array, shards: int, rng: np.random.Generator | None) -> Array:
+    """Return a shard for every row, so that queries stay whole and shards are of like size.
+
+    The longest queries are dealt first, each to the shard that has the fewest rows; without a
+    generator shards are stretches of consecutive queries.
+
+    >>> dealt_queries(np.array([0, 0, 0, 1, 2, 2]), 2, None).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    count = np.bincount(codes)
+    if rng is None:
+        middle = np.cumsum(count) - count / 2
+        return np.asarray((middle * shards / count.sum()).astype(int)[codes])
+    order = rng.permutation(len(count))
+    order = order[np.argsort(-count[order], kind="stable")]
+    held = [(0, shard) for shard in range(shards)]
+    found = np.empty(len(count), dtype=int)
+    for query in order.tolist():
+        rows, shard = held[0]
+        found[query] = shard
+        heapq.heapreplace(held, (rows + int(count[query]), shard))
+    return found[codes]
+
+
+def _queries_of(source: ArraySource) -> Array:
+    """Return the number of each row's query."""
+    query, _ = next(iter(source.queries(max(1, source.n_rows))))
+    return np.unique(query, return_inverse=True)[1].ravel()
 
 
 @contextmanager
