@@ -33,7 +33,7 @@ from mercer.solvers import (
     StopByFolds,
     StopOnHeldOut,
 )
-from mercer.sources import open_rows
+from mercer.sources import open_rows, write_svmlight
 from mercer.validation import EngineError, MemoryLimitError, MercerWarning
 from mercer.version import VERSION
 
@@ -86,4 +86,5 @@ __all__ = [
     "open_rows",
     "recipe",
     "save",
+    "write_svmlight",
 ]

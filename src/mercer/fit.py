@@ -14,14 +14,12 @@ import numpy as np
 
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array, RowSource
-from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.matrix_free import fit_by_products
-from mercer.moments import Moments, MomentSums, PairWeights, QuerySums, Workspace
-from mercer.result import Clock, Fit, Progress, Targets, checked_blocks, judged
-from mercer.sampling import fold_labels, uniform_indices
+from mercer.moments import Moments
+from mercer.passes import accumulate, dual_system, leave_one_out
+from mercer.result import Clock, Fit, Progress, Targets, judged
 from mercer.selection import Criterion, DualProblem, Plan, PrimalProblem, Problem
-from mercer.selection.leave_one_out import RowErrors
 from mercer.solvers import (
     CutOff,
     DirectSolver,
@@ -30,9 +28,7 @@ from mercer.solvers import (
     PreconditionedCG,
     Ridge,
 )
-from mercer.solvers.dual import ABSENT
 from mercer.solvers.early_stopping import Run
-from mercer.validation import check_overflow
 
 Solver: TypeAlias = DirectSolver | IterativeSolver | PreconditionedCG
 
@@ -297,119 +293,3 @@ def best_alpha(alphas: Array, scores: Array, scale: float) -> float:
     finite = np.where(np.isfinite(scores), scores, np.inf)
     lowest = max(float(finite.min()) * (1 + 1e-9), 1e-12 * scale)
     return float(alphas[np.flatnonzero(finite <= lowest)[-1]])
-
-
-def accumulate(
-    source: RowSource,
-    targets: Targets,
-    basis: BasisTransformer,
-    plan: Plan,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-) -> list[Moments]:
-    """Return the moments of a source, one for each fold of the plan, from one pass.
-
-    Where targets are ranked within queries, rows are centered by query, and queries are dealt to
-    folds as a whole.
-    """
-    seed = int(rng.integers(2**63))
-    pairs: PairWeights | None = getattr(targets, "pairs", None)
-    dealt: Array | None = None
-    if pairs is not None and plan.folds > 1:
-        deal = np.random.default_rng([seed])
-        dealt = fold_labels(len(pairs.weight), plan.folds, deal, plan.held_out)
-
-    def pieces() -> Iterator[tuple[int, tuple[Any, ...], int]]:
-        # With folds, as many rows are read as fill a block for each, so that blocks stay large.
-        for number, (block, Y) in enumerate(
-            checked_blocks(source, targets, plan.block_rows * plan.folds)
-        ):
-            columns = (block.X, Y, block.weight, *(() if pairs is None else (block.query,)))
-            if plan.folds == 1:
-                yield 0, columns, block.n_rows
-                continue
-            if dealt is not None:
-                labels = dealt[block.query]
-            else:
-                deal = np.random.default_rng([seed, number])
-                labels = fold_labels(block.n_rows, plan.folds, deal, plan.held_out)
-            for fold in range(plan.folds):
-                at = np.flatnonzero(labels == fold)
-                if len(at) or pairs is None:
-                    taken = tuple(None if column is None else column[at] for column in columns)
-                    yield fold, taken, len(at)
-
-    def make() -> list[MomentSums]:
-        workspace = Workspace(basis.size, basis.precision_)
-        if pairs is not None:
-            return [QuerySums(basis, targets.outputs, pairs, workspace) for _ in range(plan.folds)]
-        return [MomentSums(basis, targets.outputs, workspace) for _ in range(plan.folds)]
-
-    done = 0
-
-    def report(piece: tuple[int, tuple[Any, ...], int]) -> None:
-        nonlocal done
-        done += piece[2]
-        if progress is not None:
-            progress("moments", done, source.n_rows)
-
-    lanes = Lanes(make, plan.lanes).run(
-        pieces(), lambda sums, piece: sums[piece[0]].add(*piece[1]), report
-    )
-    folds = []
-    for fold in range(plan.folds):
-        total = lanes[0][fold]
-        for lane in lanes[1:]:
-            total.absorb(lane[fold])
-        folds.append(total.total())
-    return folds
-
-
-def dual_system(
-    source: RowSource, targets: Targets, basis: BasisTransformer, intercept: bool
-) -> DualSystem:
-    """Return the dual system of all rows of a source."""
-    blocks = list(checked_blocks(source, targets, max(1, source.n_rows)))
-    Y = np.vstack([Y for _, Y in blocks])
-    weights = [
-        np.ones(block.n_rows) if block.weight is None else block.weight for block, _ in blocks
-    ]
-    weight = np.concatenate(weights)
-    gram = basis.gram()
-    assert gram is not None
-    check_overflow(gram, "float64")
-    # Rows of weight 0 have no part in the fit; their coefficient is 0 through an infinite ridge.
-    return DualSystem(gram, Y, np.maximum(weight, ABSENT), intercept)
-
-
-def leave_one_out(
-    source: RowSource,
-    targets: Targets,
-    basis: BasisTransformer,
-    plan: Plan,
-    problem: PrimalProblem,
-    alphas: Array,
-    sample: int | None,
-    rng: np.random.Generator,
-) -> tuple[Array, Array]:
-    """Read rows a second time; return squared errors (rows, alphas) and weights."""
-    chosen = None if sample is None else uniform_indices(source.n_rows, sample, rng)
-
-    def pieces() -> Iterator[tuple[int, Any, Array, Array | None]]:
-        for block, Y in checked_blocks(source, targets, plan.block_rows):
-            if chosen is None:
-                yield block.start, block.X, Y, block.weight
-                continue
-            low, high = np.searchsorted(chosen, [block.start, block.start + block.n_rows])
-            at = chosen[low:high] - block.start
-            if len(at):
-                weight = None if block.weight is None else block.weight[at]
-                yield block.start, block.X[at], Y[at], weight
-
-    lanes = Lanes(lambda: RowErrors(basis, problem, alphas), plan.lanes).run(
-        pieces(), lambda errors, piece: errors.add(*piece)
-    )
-    errors = {start: e for lane in lanes for start, e in lane.errors.items()}
-    weights = {start: w for lane in lanes for start, w in lane.weights.items()}
-    order = sorted(errors)
-    return np.vstack([errors[i] for i in order]), np.concatenate([weights[i] for i in order])

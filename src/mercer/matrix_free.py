@@ -12,7 +12,7 @@ from mercer.bases import BasisTransformer, Landmarks
 from mercer.contracts import Array, Precision, RowBlock, Rows, RowSource, Solution
 from mercer.engines import blas_threads
 from mercer.kernels import Kernel
-from mercer.moments.products import RowProducts
+from mercer.moments.products import QueryProducts, RowProducts
 from mercer.result import Clock, Fit, Progress, Targets, checked_blocks, float32_noise
 from mercer.sampling import pivoted_cholesky, uniform_indices
 from mercer.selection import Plan
@@ -194,17 +194,21 @@ class _Rows(_Problem):
             if self.progress is not None:
                 self.progress("rows", done, source.n_rows)
 
+        rows = (
+            blocks,
+            source.n_rows,
+            self.basis,
+            self.targets.outputs,
+            plan.block_rows,
+            plan.lanes,
+            keep,
+            report,
+        )
+        pairs = self.targets.pairs
         with self.clock.stage("rows"):
-            return RowProducts(
-                blocks,
-                source.n_rows,
-                self.basis,
-                self.targets.outputs,
-                plan.block_rows,
-                plan.lanes,
-                keep,
-                report,
-            )
+            if pairs is not None:
+                return QueryProducts(*rows, pairs=pairs, codes=self.targets.codes)
+            return RowProducts(*rows)
 
 
 class _FullKernel(_Problem):

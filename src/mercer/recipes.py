@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mercer.bases import BasisTransformer, FullKernel, Landmarks, RandomFeatures, Sketch
-from mercer.combine import Average, Combination
-from mercer.estimators import KernelClassifier, KernelRegressor
+from mercer.combine import Average, Combination, NewtonRounds
+from mercer.estimators import KernelClassifier, KernelRanker, KernelRegressor
 from mercer.solvers import KCGM, BaseSolver, GradientDescent, PreconditionedCG, Ridge
 from mercer.validation import check_choice, closest
 
@@ -28,13 +28,19 @@ class Recipe:
     basis: Callable[..., BasisTransformer]
     solver: Callable[[], BaseSolver] = Ridge
     combine: Combination | None = None  # None: all rows in one place
+    ranks: bool = False  # by pairs of rows
+    selection: str = "gcv"
 
 
 #: DKRR: Zhang, Duchi and Wainwright (2015). FALKON: Rudi, Carratino and Rosasco (2017). KCGM: Lin
 #: and Cevher (2018), *Kernel Conjugate Gradient Methods with Random Projections*. DC-NY, DNystroem
 #: and DC-Sketch: Li, Liu and Wang (2023), *Optimal Convergence Rates for Distributed Nystroem
 #: Approximation*. DKRR-RF: Li, Liu and Wang (2022), *Towards Sharp Analysis for Distributed
-#: Learning with Random Features*.
+#: Learning with Random Features*. LSRank, DRank and DRank-C: Chen et al. (2019, 2021). MPRank:
+#: Cortes, Mohri and Rastogi (2007), which has the minimizer of LSRank at ``alpha = 1 / C``, and
+#: chooses C by leave-one-out. DRank-RF and DRank-RF-C: *Distributed Least Square Ranking with
+#: Random Features*, whose rounds leave out pairs of rows in different shards: give the shards as
+#: ``qid`` for that.
 RECIPES: dict[str, Recipe] = {
     "KRR": Recipe("exact kernel ridge regression", FullKernel),
     "KRR-RF": Recipe("ridge regression on random features", RandomFeatures),
@@ -57,24 +63,52 @@ RECIPES: dict[str, Recipe] = {
     "sketched KCGM": Recipe("kernel conjugate gradients on a sketch", Sketch, KCGM),
     "Nystroem KCGM": Recipe("kernel conjugate gradients on landmarks", Landmarks, KCGM),
     "GD": Recipe("gradient descent, stopped early", RandomFeatures, GradientDescent),
+    "LSRank": Recipe("exact least-squares ranking", FullKernel, ranks=True),
+    "MPRank": Recipe(
+        "magnitude-preserving ranking: the exact kernel, alpha by leave-one-out",
+        FullKernel,
+        ranks=True,
+        selection="loo",
+    ),
+    "DRank": Recipe(
+        "exact ranking in every shard, averaged", FullKernel, combine=Average(), ranks=True
+    ),
+    "DRank-C": Recipe(
+        "exact ranking by Newton rounds from the average, for which shards exchange rows",
+        FullKernel,
+        combine=NewtonRounds(),
+        ranks=True,
+    ),
+    "DRank-RF": Recipe(
+        "random features that all shards share, ranked and averaged",
+        RandomFeatures,
+        combine=Average(),
+        ranks=True,
+    ),
+    "DRank-RF-C": Recipe(
+        "random features that all shards share, ranked by Newton rounds from zero",
+        RandomFeatures,
+        combine=NewtonRounds(start="zero"),
+        ranks=True,
+    ),
 }
 
 
 def recipe(
     name: str,
-    task: Literal["regression", "classification"] = "regression",
+    task: Literal["regression", "classification"] | None = None,
     *,
     n_components: int | None = None,
     **parameters: Any,
-) -> KernelRegressor | KernelClassifier:
+) -> KernelRegressor | KernelClassifier | KernelRanker:
     """Return the estimator that a paper calls by this name.
 
     Parameters
     ----------
     name : str
         A key of :data:`RECIPES`.
-    task : "regression" or "classification"
-        Which estimator.
+    task : "regression" or "classification", or None
+        Which estimator, where the recipe does not say; None means regression.
     n_components : int or None
         M, the number of functions; not for the exact kernel.
     **parameters
@@ -82,8 +116,11 @@ def recipe(
     """
     if name not in RECIPES:
         raise ValueError(f"unknown recipe {name!r}{closest(name, RECIPES)}")
-    check_choice(task, "task", ["regression", "classification"])
     found = RECIPES[name]
+    if task is not None:
+        check_choice(task, "task", ["regression", "classification"])
+        if found.ranks:
+            raise ValueError(f"{name} ranks rows: leave out task")
     taken = {"basis": "n_components", "combine": "another recipe"}
     if found.combine is None:
         taken["shards"] = "a recipe that averages, or KernelRegressor itself"
@@ -98,5 +135,8 @@ def recipe(
         if "shards" not in parameters and "engine" not in parameters:
             raise ValueError(f"{name} is made of shards: give shards=, or an engine=")
         parts["combine"] = type(found.combine)(**found.combine.get_params())
-    estimator = KernelRegressor if task == "regression" else KernelClassifier
+    if found.selection != "gcv":
+        parts["selection"] = found.selection
+    classes = task == "classification"
+    estimator = KernelRanker if found.ranks else KernelClassifier if classes else KernelRegressor
     return estimator(**{**parts, **parameters})

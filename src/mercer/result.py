@@ -13,7 +13,7 @@ import numpy as np
 from mercer.bases import BasisTransformer
 from mercer.combine import Communication
 from mercer.contracts import Array, RowBlock, RowSource, Solution, Status
-from mercer.moments import Moments
+from mercer.moments import Moments, PairWeights
 from mercer.selection import Plan
 from mercer.solvers import SolverPath
 from mercer.solvers.early_stopping import Run
@@ -45,6 +45,30 @@ class Targets(Protocol):
 
     def encode(self, y: Array, start: int) -> Array:
         """Return y of shape (rows, k) in float64."""
+
+    @property
+    def pairs(self) -> PairWeights | None:
+        """What pairs of rows count, where the loss is over those within queries."""
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the loss is one of pairs of rows."""
+
+    @property
+    def seed(self) -> int:
+        """Deals queries to folds."""
+
+    def codes(self, block: RowBlock) -> Array:
+        """Return the number of each row's query."""
+
+    def within(self, source: RowSource) -> Targets:
+        """Return the targets of a fit to these rows alone."""
+
+    def stored(self) -> Targets:
+        """Return what a fitted model needs of them."""
+
+    def share(self, weight: float) -> float:
+        """Return what a fit to rows of this weight counts in an average of models."""
 
 
 @dataclass

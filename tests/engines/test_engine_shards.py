@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer import KernelClassifier, KernelRegressor, recipe
+from mercer import KernelClassifier, KernelRanker, KernelRegressor, recipe
 from mercer.combine import Communication
 from mercer.engines import ThreadEngine, as_engine, available_cores, tree_sum
 from mercer.engines.journal import Journal
@@ -106,7 +106,7 @@ def test_communication_adds_up():
     assert "solve" in str(told)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", [name for name, found in RECIPES.items() if not found.ranks])
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_every_recipe_fits(name, task):
     found = RECIPES[name]
@@ -123,6 +123,24 @@ def test_every_recipe_fits(name, task):
     assert model.fit(X, target).score(X, target) > 0.7
     if found.combine is not None:
         assert model.communication_.shards == 4
+
+
+@pytest.mark.parametrize("name", [name for name, found in RECIPES.items() if found.ranks])
+@pytest.mark.parametrize("qid", [None, np.arange(len(X)) % 20], ids=["all", "queries"])
+def test_every_recipe_of_a_ranking_fits(name, qid):
+    found = RECIPES[name]
+    settings = {"kernel": "gaussian", "random_state": 0, "alpha": 1e-3}
+    if name == "MPRank":
+        settings.pop("alpha")
+    if found.combine is not None:
+        settings["shards"] = 4
+    if "RF" in name:
+        settings["n_components"] = 50
+    model = recipe(name, **settings).fit(X, Y[:, 0], qid)
+    assert isinstance(model, KernelRanker)
+    assert model.score(X, Y[:, 0]) > 0.85
+    with pytest.raises(ValueError, match="leave out task"):
+        recipe(name, "regression", **settings)
 
 
 @pytest.mark.parametrize(

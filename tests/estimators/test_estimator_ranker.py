@@ -7,13 +7,17 @@ import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
+import mercer.passes
 import mercer.selection.plan
+import mercer.selection.solver_plan
 from mercer import (
     KCGM,
     Gaussian,
     KernelRanker,
     KernelRegressor,
     Landmarks,
+    LeaveOneOut,
+    PreconditionedCG,
     RandomFeatures,
     StopAfter,
 )
@@ -134,6 +138,71 @@ def test_alpha_is_chosen(selection, qid):
     assert f"{model.alpha_:.4g}" in str(model.summary())
 
 
+@pytest.mark.parametrize("weighting", ["pair", "query"])
+@pytest.mark.parametrize("rows", [None, 7])
+def test_leaving_out_a_query_is_a_fit_without_it(weighting, rows, monkeypatch):
+    """With the same total penalty, as in leave-one-out of rows."""
+    alphas = np.array([1e-4, 1e-2, 1.0])
+    if rows is not None:  # queries longer than a block
+        monkeypatch.setattr(mercer.selection.plan, "BLOCK_ENTRIES", 1)
+        original = mercer.passes.checked_blocks
+        monkeypatch.setattr(
+            mercer.passes, "checked_blocks", lambda source, y, _: original(source, y, rows)
+        )
+    settings = {"pair_weighting": weighting, "basis": Landmarks(sampling=POINTS[:6])}
+    model = ranker(alpha="auto", alphas=alphas, selection="loo", **settings)
+    found = model.fit(X, Y, QID, WEIGHT).cv_results_["mean_squared_error"]
+
+    def mass(weight):  # of one query
+        return weight.sum() ** 2 if weighting == "pair" else 1.0
+
+    queries = [q for q in np.unique(QID) if np.sum(q == QID) > 1]
+    whole = sum(mass(WEIGHT[q == QID]) for q in queries)
+    wanted = np.zeros(3)
+    for q in queries:
+        own = q == QID
+        share = mass(WEIGHT[own]) / whole
+        for number, alpha in enumerate(alphas):
+            left = ranker(alpha=alpha / (1 - share), **settings)
+            left.fit(X[~own], Y[~own], QID[~own], WEIGHT[~own])
+            residual = Y[own] - left.predict(X[own])
+            residual = residual - np.average(residual, weights=WEIGHT[own])
+            wanted[number] += share * np.average(residual**2, weights=WEIGHT[own])
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    sampled = ranker(alpha="auto", selection=LeaveOneOut(3), **settings).fit(X, Y, QID)
+    assert sampled.alpha_ in sampled.cv_results_["alpha"]
+
+
+def test_the_full_kernel_is_centered_by_query():
+    model = ranker(basis="full").fit(X, Y, QID, WEIGHT)
+    same = ranker(basis=Landmarks(sampling=X)).fit(X, Y, QID, WEIGHT)
+    np.testing.assert_allclose(model.predict(NEW), same.predict(NEW), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("weighting", ["pair", "query"])
+@pytest.mark.parametrize("basis", ["landmarks", "features", "full"])
+def test_products_are_centered_by_query(basis, weighting, keep, monkeypatch):
+    """With queries that go on in other blocks, too."""
+    monkeypatch.setattr(mercer.selection.solver_plan, "BLOCK_ENTRIES", 1)
+    rng = np.random.default_rng(1)
+    X, qid = rng.random((3000, 2)), rng.choice([0, 1, 1, 1, 2, 7, *range(10, 40)], 3000)
+    y, weight = X[:, 0] + np.sin(4 * X[:, 1]) + 5 * qid, rng.integers(1, 3, 3000)
+    if basis == "full":
+        X, qid, y, weight = X[:200], qid[:200], y[:200], weight[:200]
+    chosen = {"landmarks": Landmarks(sampling=POINTS), "features": RandomFeatures(30)}
+    settings = {"basis": chosen.get(basis, "full"), "pair_weighting": weighting, "alpha": 1e-2}
+    direct = ranker(**settings).fit(X, y, qid, weight)
+    tolerance = 1e-7 if basis == "full" else 1e-10
+    solver = PreconditionedCG(tolerance=tolerance, max_steps=200, keep=keep)
+    model = ranker(solver=solver, **settings).fit(X, y, qid, weight)
+    assert model.fit_.plan.block_rows < len(X) or basis == "full"
+    np.testing.assert_allclose(model.predict(NEW), direct.predict(NEW), rtol=1e-5, atol=1e-6)
+    rough = PreconditionedCG(keep=keep)
+    open_alpha = ranker(**{**settings, "alpha": "auto", "solver": rough}).fit(X, y, qid)
+    assert open_alpha.score(X, y - 5 * qid, qid) > 0.97
+
+
 def test_folds_are_of_whole_queries():
     model = ranker(alpha="auto", selection="kfold").fit(X, Y, QID)
     folds = model.fit_.folds
@@ -179,9 +248,7 @@ REFUSED = {
     "NaN": ((X, np.where(Y > 3, np.nan, Y), QID), {}),
     "one number a row": ((X, np.c_[Y, Y], QID), {}),
     "pair_weighting": ((X, Y, QID), {"pair_weighting": "row"}),
-    "centered by query": ((X, Y, QID), {"basis": "full"}),
     "precomputed": ((np.eye(N), Y, QID), {"kernel": "precomputed", "basis": Landmarks(5)}),
-    "does not center by query": ((X, Y, QID), {"solver": "pcg"}),
 }
 
 

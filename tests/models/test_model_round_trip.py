@@ -9,6 +9,7 @@ from mercer import (
     FullKernel,
     Gaussian,
     KernelClassifier,
+    KernelRanker,
     KernelRegressor,
     KFold,
     Landmarks,
@@ -193,3 +194,17 @@ def test_a_loaded_model_can_be_saved_fitted_and_cloned(tmp_path):
     again = load(save(loaded, tmp_path / "two"))
     assert_same(model, again, NEW)
     np.testing.assert_array_equal(clone(loaded).fit(X, X[:, 0] > 0.5).coef_, model.coef_)
+
+
+@pytest.mark.parametrize("qid", [None, np.arange(90) % 9], ids=["all", "queries"])
+def test_a_ranker(qid, tmp_path):
+    model = KernelRanker(basis=Landmarks(20), pair_weighting="query", random_state=0)
+    model.fit(X, Y[:, 0], qid)
+    again = load(save(model, tmp_path / "ranker"))
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+    assert (again.n_queries_, again.n_skipped_queries_) == (1 if qid is None else 9, 0)
+    assert again.get_params()["pair_weighting"] == "query"
+    assert again.alpha_ == model.alpha_
+    assert str(again.summary()) == str(model.summary())
+    again = load(save(model, tmp_path / "sums", moments=True))
+    assert again.effective_dimension_ == pytest.approx(model.effective_dimension_)

@@ -58,7 +58,10 @@ def test_unfitted_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (LinearRegression().fit(X, y), "KernelClassifier or KernelRegressor, got LinearRegression"),
+        (
+            LinearRegression().fit(X, y),
+            "KernelRanker or KernelRegressor, got LinearRegression",
+        ),
         (OwnRegressor().fit(X, y), "got OwnRegressor"),
         (KernelRegressor(OwnKernel()).fit(X, y), "got OwnKernel"),
         (KernelRegressor(alphas=range(1, 3)).fit(X, y), "estimator.alphas .* got range"),

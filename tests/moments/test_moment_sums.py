@@ -8,8 +8,8 @@ import pytest
 from cases import LASTING, rows, targets, weights
 from mercer import Gaussian, Landmarks, LaplacianL1, Moments, Polynomial
 from mercer.estimators.targets import RegressionTargets
-from mercer.fit import accumulate
 from mercer.moments import MomentSums, Workspace
+from mercer.passes import accumulate
 from mercer.selection import make_plan
 from mercer.sources import ArraySource
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import mercer.fit
+import mercer.passes
 import mercer.selection.folds
 import reference
 from cases import BASES, CASES, Case, rows, targets, weights
@@ -88,7 +88,7 @@ def dealt(monkeypatch):
     def labels(n, n_splits, rng=None, held_out=None):
         return np.arange(n) * 7 % n_splits
 
-    monkeypatch.setattr(mercer.fit, "fold_labels", labels)
+    monkeypatch.setattr(mercer.passes, "fold_labels", labels)
     monkeypatch.setattr(mercer.selection.folds, "fold_labels", labels)
     return labels
 
@@ -177,13 +177,13 @@ def test_both_fold_paths_agree_on_a_larger_problem(together, monkeypatch):
 def test_many_blocks_have_the_folds_of_one(monkeypatch):
     """Labels are drawn block by block: the scores are those of refits with the labels drawn."""
     drawn = []
-    original = mercer.fit.fold_labels
+    original = mercer.passes.fold_labels
 
     def recorded(n, n_splits, rng, held_out):
         drawn.append(original(n, n_splits, rng, held_out))
         return drawn[-1]
 
-    monkeypatch.setattr(mercer.fit, "fold_labels", recorded)
+    monkeypatch.setattr(mercer.passes, "fold_labels", recorded)
     monkeypatch.setattr("mercer.selection.plan.BLOCK_ENTRIES", 10 * 512)
     rng = np.random.default_rng(0)
     X = rng.random((2500, 2))
@@ -204,13 +204,13 @@ def test_many_blocks_have_the_folds_of_one(monkeypatch):
 @with_weights
 def test_a_sample_of_rows_is_their_share_of_leave_one_out(basis, weighted, monkeypatch):
     drawn = []
-    original = mercer.fit.uniform_indices
+    original = mercer.passes.uniform_indices
 
     def recorded(*arguments):
         drawn.append(original(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(mercer.fit, "uniform_indices", recorded)
+    monkeypatch.setattr(mercer.passes, "uniform_indices", recorded)
     case = Case("gaussian", basis, "float64")
     model = fitted(case, LeaveOneOut(sample=9), True, weighted)
     chosen = drawn[-1]

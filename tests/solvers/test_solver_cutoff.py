@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import mercer.fit
+import mercer.passes
 import mercer.selection.folds
 import reference
 from cases import KERNELS, Case, rows, targets, weights
@@ -92,7 +92,7 @@ def test_folds_are_folds_by_refitting(case, intercept, monkeypatch):
     def labels(n, n_splits, rng=None, held_out=None):
         return np.arange(n) * 7 % n_splits
 
-    monkeypatch.setattr(mercer.fit, "fold_labels", labels)
+    monkeypatch.setattr(mercer.passes, "fold_labels", labels)
     monkeypatch.setattr(mercer.selection.folds, "fold_labels", labels)
     X, Y, w = rows(), targets(rows(), 2) * [1.0, 30.0], weights()
     model = case.estimator(

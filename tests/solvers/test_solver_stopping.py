@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import mercer.fit
+import mercer.passes
 import mercer.selection.steps
 import reference
 from cases import SOLVERS, Case, rows, targets, weights
@@ -41,7 +41,7 @@ def dealt(monkeypatch):
             return np.arange(n) * 7 % n_splits
         return (np.arange(n) % 5 == 2).astype(int)
 
-    monkeypatch.setattr(mercer.fit, "fold_labels", labels)
+    monkeypatch.setattr(mercer.passes, "fold_labels", labels)
     monkeypatch.setattr(mercer.selection.steps, "fold_labels", labels)
     return labels
 

@@ -6,6 +6,7 @@ from mercer.combine.average import Average, LocalModel, averaged
 from mercer.combine.base import Combination
 from mercer.combine.communication import Communication, Exchange, count_numbers
 from mercer.combine.exact_sum import ExactSum, add_folds
+from mercer.combine.function_rounds import FunctionShard, FunctionSystem
 from mercer.combine.rounds import ConjugateRounds, NewtonRounds, Rounds
 from mercer.combine.shard_system import MeanSystem, ShardSystem
 from mercer.validation import from_alias
@@ -34,6 +35,8 @@ __all__ = [
     "ConjugateRounds",
     "ExactSum",
     "Exchange",
+    "FunctionShard",
+    "FunctionSystem",
     "LocalModel",
     "MeanSystem",
     "NewtonRounds",

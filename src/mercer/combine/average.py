@@ -17,6 +17,7 @@ class Average(Combination):
 
     .. math:: f = \\sum_j \\frac{W_j}{W} f_j
 
+    (for rankings, with the weights of the shards' pairs, ``W_j^2`` where there are no queries).
     (Zhang, Duchi and Wainwright, 2015; Lin, Guo and Zhou, 2017.) Each shard sends its coefficients,
     once. All shards use the same alpha, the one that suits all rows: alone it would be too small
     for a shard, but averaging takes away the variance that this causes.
@@ -48,6 +49,7 @@ class LocalModel:
 
     rows: int
     weight: float
+    share: float  # what it counts in the average
     coefficients: Array  # (M, k)
     intercept: Array  # (k,)
     points: Array | None
@@ -62,7 +64,7 @@ def averaged(models: Sequence[LocalModel]) -> tuple[Array, Array, Array | None, 
     Points are None for a shared basis; otherwise those of all shards, with the coefficients of each
     times its share.
     """
-    shares = np.array([model.weight for model in models])
+    shares = np.array([model.share for model in models])
     shares = shares / shares.sum()
     scaled = [share * model.coefficients for share, model in zip(shares, models, strict=True)]
     constant = np.sum(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from mercer.combine.base import Combination
-from mercer.moments import Moments
+from mercer.moments import Moments, PartialMoments
 
 
 class ExactSum(Combination):
@@ -18,6 +20,9 @@ class ExactSum(Combination):
     label = "exact sum of moments"
 
 
-def add_folds(left: list[Moments], right: list[Moments]) -> list[Moments]:
+Sums = TypeVar("Sums", Moments, PartialMoments)
+
+
+def add_folds(left: list[Sums], right: list[Sums]) -> list[Sums]:
     """Add moments that are kept in pieces, piece by piece."""
     return [a + b for a, b in zip(left, right, strict=True)]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mercer.combine.base import Combination
+from mercer.combine.function_rounds import FunctionSystem
 from mercer.combine.shard_system import MeanSystem
 from mercer.contracts import Solution, Status
 from mercer.solvers.early_stopping import StepProgress
@@ -71,12 +72,18 @@ class NewtonRounds(Rounds):
     ridge regression with communications*, or from zero. They diverge once shards are small. Rounds
     that converge lower the objective of all rows, each of them: the first that raises it is the
     last, and the one before is returned.
+
+    With the full kernel they are made in function space (:mod:`mercer.combine.function_rounds`):
+    then shards send their rows to each other.
     """
 
     label = "Newton rounds"
 
     def run(
-        self, system: MeanSystem, rounds: int, progress: StepProgress | None = None
+        self,
+        system: MeanSystem | FunctionSystem,
+        rounds: int,
+        progress: StepProgress | None = None,
     ) -> Solution:
         """Return the solution after the rounds."""
         began = time.perf_counter()

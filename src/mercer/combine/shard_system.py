@@ -51,10 +51,11 @@ class ShardSystem:
             edge = whitener.vectors(moments.sum_h)
             A = np.block([[A, edge[:, None]], [edge[None, :], np.full((1, 1), self.weight)]])
             b = np.vstack([b, moments.sum_y[None, :]])
-        A /= self.weight
+        scale = self.weight or 1.0  # a shard without pairs to rank counts nothing
+        A /= scale
         size = len(A) - intercept
         A[np.arange(size), np.arange(size)] += alpha
-        self.b = b / self.weight
+        self.b = b / scale
         factor, info = lapack.dpotrf(np.asfortranarray(A), lower=1, clean=1)
         self._factor: Array | None = factor if info == 0 else None
         if (

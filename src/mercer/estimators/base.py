@@ -101,6 +101,10 @@ class KernelEstimator(Predictions, Batches):
     def _make_targets(self, source: RowSource) -> Targets:
         raise TypeError(f"{type(self).__name__} does not define _make_targets()")
 
+    def _ordered(self, source: RowSource) -> RowSource:
+        """Return rows in the order that suits the targets."""
+        return source
+
     # -- fitting -------------------------------------------------------------------------------
 
     def fit(
@@ -126,23 +130,29 @@ class KernelEstimator(Predictions, Batches):
         -------
         self
         """
+        return self._fit_rows(X, y, sample_weight, shard_labels)
+
+    def _fit_rows(
+        self, X: Any, y: Any, sample_weight: Any, shard_labels: Any, query: Any = None
+    ) -> Self:
+        """Fit to rows, over shards or in one place."""
         settings = self._settings()
         if self._is_sharded(X, shard_labels):
             with self._all_or_nothing():
-                return self._fit_over_shards(X, y, sample_weight, shard_labels, settings)
+                return self._fit_over_shards(X, y, sample_weight, shard_labels, settings, query)
         if not isinstance(as_combination(self.combine), ExactSum):
             raise ValueError(
                 f"combine={self.combine!r} is for shards, and there are none: give shards="
             )
         with self._all_or_nothing():
-            source = self._source(X, y, sample_weight, reset=True)
+            source = self._ordered(self._source(X, y, sample_weight, reset=True, query=query))
             fingerprint = fingerprint_of(self, source) if self.warm_start else None
             if fingerprint is not None and fingerprint == getattr(self, "_fitted_to", None):
                 if isinstance(settings["solver"], PreconditionedCG):
                     return self._fit_source(source, settings, fixed_basis=False, previous=self.fit_)
                 return self._go_on(settings)
             self._targets = self._make_targets(source)
-            self._fit_source(source, settings, fixed_basis=False)
+            self._fit_source(source, settings, fixed_basis=self._targets.pairs is not None)
             self._fitted_to = fingerprint
             return self
 
@@ -270,7 +280,7 @@ class KernelEstimator(Predictions, Batches):
             warnings.warn(
                 f"{found.solution.status.value}: {found.solution.reason}",
                 MercerWarning,
-                stacklevel=3,
+                stacklevel=5,  # the line of the user's that called fit
             )
         if self.verbose > 1:
             print(self.summary())

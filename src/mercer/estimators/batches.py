@@ -15,12 +15,10 @@ from mercer.contracts import RowSource
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.sharding import ShardedFits
 from mercer.estimators.targets import RegressionTargets
-from mercer.fit import (
-    accumulate,
-    refit,
-)
+from mercer.fit import refit
 from mercer.kernels import Precomputed, as_kernel
 from mercer.moments import Moments
+from mercer.passes import accumulate
 from mercer.result import Fit
 from mercer.selection import make_plan
 from mercer.solvers import (

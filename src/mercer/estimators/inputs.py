@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mercer.contracts import Array, RowSource
 from mercer.kernels import Kernel, Precomputed, as_kernel
-from mercer.sources import ArraySource, as_source, open_rows
+from mercer.sources import ArraySource, as_source, names_columns, open_rows
 from mercer.sources.frames import from_frame
 from mercer.validation import check_finite, check_same_length, check_total_weight, check_weight
 
@@ -37,12 +37,14 @@ class RowInputs(BaseEstimator):
     def _check_targets(self, y: Any) -> Array:
         raise TypeError(f"{type(self).__name__} does not define _check_targets()")
 
-    def _source(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> RowSource:
+    def _source(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, query: Any = None
+    ) -> RowSource:
         """Return rows as a source, checked as far as is possible without reading files."""
         if isinstance(X, (str, Path, RowSource)):
-            source = X if isinstance(X, RowSource) else as_source(X, y, sample_weight)
-            if X is source and (y is not None or sample_weight is not None):
-                as_source(X, y, sample_weight)  # says why not
+            source = X if isinstance(X, RowSource) else as_source(X, y, sample_weight, query)
+            if X is source and not (y is None and sample_weight is None and query is None):
+                as_source(X, y, sample_weight, query)  # says why not
             if not source.has_target:
                 raise ValueError(
                     "a fit needs targets: fit(path, 'name of the target column'), or "
@@ -58,6 +60,11 @@ class RowInputs(BaseEstimator):
             )
         y = self._check_targets(y)
         check_same_length(X.shape[0], y, "y")
+        if query is not None:
+            query = np.asarray(query)
+            check_same_length(X.shape[0], query, "qid")
+            if query.ndim != 1:
+                raise ValueError(f"qid must be one query a row, got shape {query.shape}")
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -67,11 +74,13 @@ class RowInputs(BaseEstimator):
             if not present.all():  # a row of weight 0 is a row that is not there
                 check_finite(X, names=getattr(self, "feature_names_in_", None))
                 X, y, weight = X[present], y[present], weight[present]
+                query = None if query is None else query[present]
                 if isinstance(as_kernel(self.kernel), Precomputed):
                     X = X[:, present]
                     self._present = np.flatnonzero(present)
         names = getattr(self, "feature_names_in_", None)
-        return ArraySource(X, y, weight, None if names is None else [str(n) for n in names])
+        found = ArraySource(X, y, weight, None if names is None else [str(n) for n in names])
+        return found if query is None else found.with_queries(query)
 
     def _validated_rows(self, X: Any, *, reset: bool) -> Any:
         kernel = as_kernel(self.kernel)
@@ -122,8 +131,8 @@ class RowInputs(BaseEstimator):
         if isinstance(X, RowSource):
             source = X
         else:
-            unnamed = Path(X).suffix in (".npy", ".npz")
-            source = open_rows(X, columns=None if unnamed else self._columns())
+            columns = self._columns() if names_columns(X) else None
+            source = open_rows(X, columns=columns, n_features=self.n_features_in_)
         self._check_features(source, reset=False)
         return source
 

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from mercer.bases import BasisTransformer, as_basis
+from mercer.bases import BasisTransformer
+from mercer.combine import Combination, Rounds
 from mercer.contracts import Array, RowSource
 from mercer.estimators.base import KernelEstimator
+from mercer.estimators.rank_targets import RankSummary, RankTargets
 from mercer.estimators.summary import Summary
-from mercer.estimators.targets import RegressionTargets, TargetSummary
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.metrics import ndcg, pairwise_error
-from mercer.moments import PairWeights
+from mercer.moments import QueryTotals
 from mercer.result import Fit
 from mercer.selection import Criterion
-from mercer.solvers import BaseSolver, PreconditionedCG
+from mercer.solvers import BaseSolver
 from mercer.sources import ArraySource
-from mercer.validation import check_choice, check_same_length
-
-
-@dataclass(frozen=True)
-class RankTargets(RegressionTargets):
-    """Relevance, and what the rows of each query count; without queries, relevance alone."""
-
-    pairs: PairWeights | None = None
+from mercer.validation import check_choice
 
 
 class KernelRanker(KernelEstimator):
@@ -70,12 +66,7 @@ class KernelRanker(KernelEstimator):
 
     # What the other estimators have as parameters, and a ranker does not.
     warm_start = False
-    shards = None
-    shuffle = True
-    combine = "sum"
-    rounds = 8
-    engine = None
-    checkpoint = None
+    _ranks = True
 
     _targets: RankTargets
 
@@ -93,6 +84,12 @@ class KernelRanker(KernelEstimator):
         memory_limit: int | float | str = "auto",
         random_state: Any = None,
         verbose: int = 0,
+        shards: int | None = None,
+        shuffle: bool = True,
+        combine: str | Combination = "sum",
+        rounds: int = 8,
+        engine: Any = None,
+        checkpoint: Any = None,
     ) -> None:
         self.kernel = kernel
         self.basis = basis
@@ -105,14 +102,26 @@ class KernelRanker(KernelEstimator):
         self.memory_limit = memory_limit
         self.random_state = random_state
         self.verbose = verbose
+        self.shards = shards
+        self.shuffle = shuffle
+        self.combine = combine
+        self.rounds = rounds
+        self.engine = engine
+        self.checkpoint = checkpoint
 
     @property
     def fit_intercept(self) -> bool:  # type: ignore[override]
         """Whether rows are centered together; with queries they are centered one by one."""
-        return not getattr(self, "_by_query", False)
+        targets: RankTargets | None = getattr(self, "_targets", None)
+        return targets is None or not targets.by_query
 
     def fit(  # type: ignore[override]
-        self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        shard_labels: Any = None,
     ) -> Self:
         """Fit to rows.
 
@@ -131,60 +140,36 @@ class KernelRanker(KernelEstimator):
         -------
         self
         """
-        check_choice(self.pair_weighting, "pair_weighting", ["pair", "query"])
-        if qid is None:
-            with self._all_or_nothing():
-                self._by_query = False
-                super().fit(X, y, sample_weight)
-                self.n_queries_, self.n_skipped_queries_ = 1, 0
-                return self
-        settings = self._settings()
-        if isinstance(settings["solver"], PreconditionedCG):
-            raise ValueError("solver='pcg' does not center by query: use solver='ridge'")
-        if isinstance(settings["kernel"], Precomputed):
-            raise ValueError(
-                "a precomputed kernel is not put in the order of queries: give rows, and a kernel"
-            )
-        if self.basis != "auto" and as_basis(self.basis).dual:
-            raise ValueError(
-                "the full kernel is not centered by query: use Landmarks(sampling=X), the same "
-                "functions, or fewer landmarks"
-            )
-        with self._all_or_nothing():
-            self._by_query = True
-            source = self._source(X, y, sample_weight, reset=True)
-            if not isinstance(source, ArraySource):
-                raise ValueError("queries are given for arrays and data frames: load the rows")
-            source, pairs = self._by_queries(source, qid, sample_weight)
-            base = self._make_targets(source)
-            self._targets = replace(base, pairs=pairs)
-            return self._fit_source(source, settings, fixed_basis=True)
+        return self._fit_rows(X, y, sample_weight, shard_labels, qid)
 
-    def _by_queries(
-        self, source: ArraySource, qid: Any, sample_weight: Any
-    ) -> tuple[ArraySource, PairWeights]:
-        """Put rows in the order of their queries; return them with the weights of pairs."""
-        queries = np.asarray(qid)
+    def _fit_rows(
+        self, X: Any, y: Any, sample_weight: Any, shard_labels: Any, query: Any = None
+    ) -> Self:
+        check_choice(self.pair_weighting, "pair_weighting", ["pair", "query"])
+        return super()._fit_rows(X, y, sample_weight, shard_labels, query)
+
+    @property
+    def n_queries_(self) -> int:
+        """Queries; without any, all rows are one."""
+        check_is_fitted(self, "fit_")
+        return self._targets.n_queries
+
+    @property
+    def n_skipped_queries_(self) -> int:
+        """Queries of a single row, which have no pairs."""
+        check_is_fitted(self, "fit_")
+        return self._targets.n_single
+
+    def _ordered(self, source: RowSource) -> RowSource:
+        """Put the rows of an array in the order of their queries."""
+        if not (isinstance(source, ArraySource) and source.has_query):
+            return source
+        query, _ = next(iter(source.queries(max(1, source.n_rows))))
+        QueryTotals.of(query)  # says what is wrong with them
+        order = np.argsort(query, kind="stable")
         kept = self.__dict__.pop("_present", None)
-        if sample_weight is not None and len(queries) == len(sample_weight):
-            kept = np.flatnonzero(np.asarray(sample_weight) > 0)
-            queries = queries[kept]
-        check_same_length(source.n_rows, queries, "qid")
-        codes = np.unique(queries, return_inverse=True)[1].ravel()
-        order = np.argsort(codes, kind="stable")
         self._present = order if kept is None else kept[order]
-        ordered = source.at(order).with_queries(codes[order])
-        block = next(ordered.blocks(ordered.n_rows))
-        assert block.query is not None
-        pairs = PairWeights.of(block.query, block.weight, self.pair_weighting)  # type: ignore[arg-type]
-        self.n_queries_ = len(pairs.weight)
-        self.n_skipped_queries_ = int(np.sum(np.bincount(codes) == 1))
-        if not pairs.factor.any():
-            raise ValueError(
-                f"ranking needs two rows of one query, and all {self.n_queries_} queries have a "
-                f"single row: check qid, or leave it out to rank all rows together"
-            )
-        return ordered, pairs
+        return source.at(order)
 
     def _settings(self) -> dict[str, Any]:
         # The problem of rows has half the penalty of that of pairs.
@@ -219,12 +204,40 @@ class KernelRanker(KernelEstimator):
     forget = partial_fit
 
     def _make_targets(self, source: RowSource) -> RankTargets:
-        first = next(iter(source.targets(100_000)), np.zeros(0))
-        found = RegressionTargets.of(first, True)
-        return RankTargets(found.origin, found.scale, found.columns)
+        return self._checked(RankTargets.of_source(source, self.pair_weighting, self._seed()))
 
     def _target_summary(self) -> Any:
-        return TargetSummary.of
+        return RankSummary.of
+
+    def _pooled_targets(self, summaries: Sequence[RankSummary]) -> RankTargets:
+        return self._checked(RankTargets.of_shards(summaries, self.pair_weighting, self._seed()))
+
+    def _seed(self) -> int:
+        """Return the seed that deals queries to folds: the same wherever their rows are."""
+        return int(self.random_state) if isinstance(self.random_state, Integral) else 0
+
+    def _checked(self, targets: RankTargets) -> RankTargets:
+        """Refuse what cannot be centered by query."""
+        if targets.pairs is None:
+            return targets
+        if isinstance(as_kernel(self.kernel), Precomputed):
+            raise ValueError(
+                "a precomputed kernel is not put in the order of queries: give rows, and a kernel"
+            )
+        return targets
+
+    def _check_shards(self, summaries: Sequence[RankSummary], combination: Combination) -> None:
+        parts = [part.queries for part in summaries if part.queries is not None]
+        if not (parts and isinstance(combination, Rounds)):
+            return
+        total = QueryTotals.pooled(parts)
+        split = total.values[total.places > 1]
+        if len(split):
+            raise ValueError(
+                f"rounds keep every query in one shard, and {len(split)} have rows in several, the "
+                f"first one {split[0]!s}: cut between queries, or use combine='sum', which adds "
+                f"the parts of a query exactly"
+            )
 
     def _check_targets(self, y: Any) -> Array:
         y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", estimator=self)

@@ -17,7 +17,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import as_basis, as_generator
-from mercer.combine import Average, Combination, Communication, ExactSum, Rounds, as_combination
+from mercer.combine import (
+    Average,
+    Combination,
+    Communication,
+    ExactSum,
+    NewtonRounds,
+    Rounds,
+    as_combination,
+)
 from mercer.contracts import Engine, RowSource
 from mercer.engines import as_engine
 from mercer.engines.journal import Journal
@@ -54,6 +62,7 @@ class ShardedFits(RowInputs):
     random_state: Any
     verbose: int
     _targets: Any
+    _ranks = False  # whether the loss is one of pairs
     fit_: Fit
 
     # -- what the regressor and the classifier say
@@ -68,6 +77,9 @@ class ShardedFits(RowInputs):
     def _pooled_targets(self, summaries: Sequence[Any]) -> Targets:
         """Return the targets that the summaries of all shards describe."""
         raise TypeError(f"{type(self).__name__} does not define _pooled_targets()")
+
+    def _check_shards(self, summaries: Sequence[Any], combination: Combination) -> None:
+        """Refuse shards that a combination cannot work with."""
 
     def _finish(self, found: Fit) -> Self:
         raise TypeError(f"{type(self).__name__} does not define _finish()")
@@ -108,12 +120,20 @@ class ShardedFits(RowInputs):
         solver = settings["solver"]
         if isinstance(settings["kernel"], Precomputed):
             raise ValueError("a precomputed kernel has no shards: give rows, and a kernel")
-        if local and not isinstance(combination, Average):
+        exchange = local and isinstance(combination, NewtonRounds) and as_basis(self.basis).dual
+        if local and not (isinstance(combination, Average) or exchange):
             raise ValueError(
                 f"combine={self.combine!r} needs functions that all shards share, and "
                 f"{type(as_basis(self.basis)).__name__} is made of the rows of a shard: use "
                 f"combine='average', or basis='landmarks' or 'random_features'"
             )
+        if exchange and self.fit_intercept and not self._ranks:
+            raise ValueError(
+                "rounds with the full kernel fit no constant: use fit_intercept=False, or "
+                "basis='landmarks' or 'random_features'"
+            )
+        if exchange and settings["alpha"] == 0:
+            raise ValueError("rounds with the full kernel need an alpha above 0")
         if isinstance(combination, Rounds) and not isinstance(solver, Ridge):
             raise ValueError(
                 "rounds solve the ridge problem of all rows: use solver='ridge' with "
@@ -135,7 +155,13 @@ class ShardedFits(RowInputs):
     # -- fitting
 
     def _fit_over_shards(
-        self, X: Any, y: Any, weight: Any, shard_labels: Any, settings: dict[str, Any]
+        self,
+        X: Any,
+        y: Any,
+        weight: Any,
+        shard_labels: Any,
+        settings: dict[str, Any],
+        query: Any = None,
     ) -> Self:
         combination = self._sharding()
         self._check_sharded(settings, combination)
@@ -145,10 +171,10 @@ class ShardedFits(RowInputs):
                 engine.progress = lambda label, done, total: progress(label, done, total, "shards")
             journal = None
             if self.checkpoint is not None:
-                rows = (X, y, weight, shard_labels)
+                rows = (X, y, weight, shard_labels, query)
                 journal = Journal(engine, self.checkpoint, seed, self._identity(*rows))
                 engine, seed = journal, journal.seed
-            source = self._sharded(X, y, weight, shard_labels, combination, engine, seed)
+            source = self._sharded(X, y, weight, shard_labels, combination, engine, seed, query)
             pieces, held_out = self._pieces(settings)
             memory_limit = self.memory_limit
             if isinstance(memory_limit, str) and memory_limit == "auto":
@@ -223,9 +249,10 @@ class ShardedFits(RowInputs):
         combination: Combination,
         engine: Engine,
         seed: int,
+        query: Any,
     ) -> ShardedSource:
         """Cut the rows, look at each shard, and take the targets from all of them."""
-        shards, source = self._cut(X, y, weight, labels, combination, engine, seed)
+        shards, source = self._cut(X, y, weight, labels, combination, engine, seed, query)
         placed = engine.place(shards)
         facts = engine.map(describe, placed, self._target_summary(), label="looking")
         found = ShardedSource(engine, placed, facts)
@@ -243,6 +270,7 @@ class ShardedFits(RowInputs):
                 start += block.n_rows
         else:
             self._targets = self._pooled_targets([fact.targets for fact in found.facts])
+        self._check_shards([fact.targets for fact in found.facts], combination)
         return found
 
     def _cut(
@@ -254,28 +282,29 @@ class ShardedFits(RowInputs):
         combination: Combination,
         engine: Engine,
         seed: int,
+        query: Any,
     ) -> tuple[Sequence[Any], ArraySource | None]:
         """Return shards, and the source they were cut from if it is an array."""
         if is_partitioned(X):
             self._refuse("partitions are the shards of a Dask collection", self.shards, labels)
-            return partitions(X, y, weight), None
+            return partitions(X, y, weight, query), None
         if _is_list_of_files(X):
             self._refuse("files are the shards of a list of files", self.shards, labels)
-            for name, value in (("y", y), ("sample_weight", weight)):
+            for name, value in (("y", y), ("sample_weight", weight), ("qid", query)):
                 if value is not None and not isinstance(value, str):
                     raise TypeError(
                         f"{name} must be the name of a column where X is a list of files, got "
                         f"{type(value).__name__}"
                     )
             X = [Path(path).absolute() for path in X]  # workers may run in another folder
-            opened = [open_rows(path, target=y, weight=weight) for path in X]
+            opened = [open_rows(path, target=y, weight=weight, query=query) for path in X]
             return [
                 Shard(i, f"shard {i} ({p})", s)
                 for i, (p, s) in enumerate(zip(X, opened, strict=True))
             ], None
         if isinstance(X, (str, Path)):
             X = Path(X).absolute()
-        source = self._source(X, y, weight, reset=True)
+        source = self._source(X, y, weight, reset=True, query=query)
         array = source if isinstance(source, ArraySource) else None
         if labels is not None:
             if array is None:

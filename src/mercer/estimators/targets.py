@@ -4,18 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from mercer.contracts import Array, RowSource
+from mercer.contracts import Array, RowBlock, RowSource
+from mercer.moments import PairWeights
 from mercer.validation import check_finite, closest
 
 #: Rows of y that are looked at together.
 ROWS = 100_000
 
 
+class RowTargets:
+    """What targets say of a loss that is a sum over rows: there are no pairs."""
+
+    ranks = False
+    pairs: PairWeights | None = None
+    seed: int = 0
+
+    def codes(self, block: RowBlock) -> Array:
+        """Return the number of each row's query: all are one."""
+        return np.zeros(block.n_rows, dtype=int)
+
+    def within(self, source: RowSource) -> Self:
+        """Return the targets of a fit to these rows alone: the same."""
+        return self
+
+    def stored(self) -> Self:
+        """Return what a fitted model needs of them."""
+        return self
+
+    def share(self, weight: float) -> float:
+        """Return what a fit to rows of this weight counts in an average of models."""
+        return weight
+
+
 @dataclass(frozen=True)
-class RegressionTargets:
+class RegressionTargets(RowTargets):
     """``(y - origin) / scale``: nothing is lost to a large offset, in moments or in float32.
 
     The scale is a power of two, so that dividing by it rounds nothing. The origin is 0 without an
@@ -107,7 +133,7 @@ def as_numbers(y: Array, start: int) -> Array:
 
 
 @dataclass(frozen=True)
-class ClassTargets:
+class ClassTargets(RowTargets):
     """One column of +1 and -1 a class; a single column for two classes."""
 
     classes: Array

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.estimators import KernelClassifier, KernelEstimator
+from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker
+from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets
 from mercer.kernels import Kernel, Precomputed, Product, Sum
 from mercer.models.registry import parameters
-from mercer.validation import check_count
+from mercer.validation import check_choice, check_count, check_flag
 
 
 def whole(value: Any, name: str, minimum: int) -> int:
@@ -53,8 +54,12 @@ def feature_names(value: Any, n_features: int) -> list[str] | None:
 
 def check_targets(targets: Any, estimator: KernelEstimator) -> None:
     """Refuse targets that do not belong to the estimator, or are inconsistent."""
-    wanted = ClassTargets if isinstance(estimator, KernelClassifier) else RegressionTargets
-    if not isinstance(targets, wanted):
+    wanted: type[RegressionTargets] | type[ClassTargets] = RegressionTargets
+    if isinstance(estimator, KernelClassifier):
+        wanted = ClassTargets
+    elif isinstance(estimator, KernelRanker):
+        wanted = RankTargets
+    if type(targets) is not wanted:
         raise ValueError(
             f"the targets of a {type(estimator).__name__} must be {wanted.__name__}, got "
             f"{type(targets).__name__}"
@@ -64,10 +69,24 @@ def check_targets(targets: Any, estimator: KernelEstimator) -> None:
         if classes.ndim != 1 or len(classes) < 2 or np.any(np.unique(classes) != classes):
             raise ValueError("classes must be at least two, sorted, each once")
         return
+    assert isinstance(targets, RegressionTargets)
     scale = numbers(targets.scale, "scale", (None,))
     numbers(targets.origin, "origin", scale.shape)
     if not len(scale) or np.any(scale <= 0) or (len(scale) > 1 and not targets.columns):
         raise ValueError("scale must be positive, one for each column of y")
+    if isinstance(targets, RankTargets):
+        _check_queries(targets)
+
+
+def _check_queries(targets: RankTargets) -> None:
+    """Refuse counts of queries that cannot be, and queries by name, which files do not hold."""
+    check_choice(targets.weighting, "weighting", ["pair", "query"])
+    check_flag(targets.by_query, "by_query")
+    whole(targets.n_queries, "n_queries", 1)
+    whole(targets.n_single, "n_single", 0)
+    whole(targets.seed, "seed", 0)
+    if targets.queries is not None or targets.pairs is not None or len(targets.scale) != 1:
+        raise ValueError("the targets of a ranker must be one column, without queries")
 
 
 def check_factor(factor: Any, size: int) -> Array:

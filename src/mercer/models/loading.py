@@ -39,7 +39,7 @@ def load(path: str | os.PathLike[str]) -> KernelEstimator:
 
     Returns
     -------
-    estimator : KernelRegressor or KernelClassifier
+    estimator : KernelRegressor, KernelClassifier or KernelRanker
         The fitted estimator. ``partial_fit`` and ``forget`` go on if it was saved with
         ``moments=True``.
     """

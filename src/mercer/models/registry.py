@@ -8,7 +8,8 @@ from typing import Any
 from mercer.bases import BASES
 from mercer.bases.sketch import KINDS
 from mercer.combine import COMBINATIONS
-from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
+from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
+from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets
 from mercer.kernels import KERNELS, Product, Sum
 from mercer.kernels.feature_maps import (
@@ -26,6 +27,7 @@ from mercer.solvers import RULES, SOLVERS
 
 ESTIMATORS: dict[str, type[KernelEstimator]] = {
     "KernelClassifier": KernelClassifier,
+    "KernelRanker": KernelRanker,
     "KernelRegressor": KernelRegressor,
 }
 
@@ -55,6 +57,7 @@ REGISTRY: dict[str, type] = {
         *FEATURE_MAPS,
         *PROJECTIONS,
         ClassTargets,
+        RankTargets,
         RegressionTargets,
         Moments,
         Scores,

@@ -44,7 +44,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
 
     Parameters
     ----------
-    estimator : KernelRegressor or KernelClassifier
+    estimator : KernelRegressor, KernelClassifier or KernelRanker
         A fitted one.
     path : str or path
         Where to; without a suffix it gets ``.mercer``.
@@ -88,7 +88,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         },
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
-        "targets": encoder.object(estimator._targets, "targets"),
+        "targets": encoder.object(estimator._targets.stored(), "targets"),
         "basis": _basis(encoder, estimator.fit_.basis),
         "fit": _fit(encoder, estimator.fit_),
         "moments": None,

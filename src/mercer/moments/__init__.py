@@ -2,13 +2,17 @@
 
 from mercer.moments.accumulate import MomentSums, Workspace
 from mercer.moments.moments import Moments, NormalEquations
-from mercer.moments.queries import PairWeights, QuerySums
+from mercer.moments.pairs import PairWeighting, PairWeights, QueryTotals
+from mercer.moments.queries import PartialMoments, QuerySums
 
 __all__ = [
     "MomentSums",
     "Moments",
     "NormalEquations",
+    "PairWeighting",
     "PairWeights",
+    "PartialMoments",
     "QuerySums",
+    "QueryTotals",
     "Workspace",
 ]

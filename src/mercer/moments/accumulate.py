@@ -90,6 +90,10 @@ class MomentSums:
             mine = getattr(self, name)
             mine += getattr(other, name)
 
+    def part(self) -> Any:
+        """Return what a shard sends, to be added to that of others."""
+        return self.total()
+
     def total(self) -> Moments:
         """Return the moments of all rows added so far; the sums are used up."""
         check_overflow(np.diagonal(self.gram), self.basis.precision_)

@@ -15,6 +15,8 @@ import numpy as np
 
 from mercer.contracts import Array, RowBlock
 from mercer.engines import Lanes
+from mercer.moments.pairs import PairWeights
+from mercer.moments.queries import QueryParts, center
 from mercer.validation import check_overflow
 
 #: Rows of kept values that one product takes at a time: a few megabytes, near to the cores.
@@ -92,40 +94,53 @@ class RowProducts:
         done = 0
 
         def make() -> dict[str, Any]:
-            return {"cross": np.zeros((size, outputs + 1)), "y": np.zeros(outputs)}
+            return {
+                "cross": np.zeros((size, outputs + 1)),
+                "y": np.zeros(outputs),
+                "weight": 0.0,
+                "rows": 0,
+            }
 
         def add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
-            block, Y = piece
-            H = self._evaluate(block, sums)
-            right = np.ones((block.n_rows, outputs + 1))
-            right[:, :-1] = Y
-            if block.weight is not None:
-                right *= np.sqrt(block.weight)[:, None]
-            for start in range(0, block.n_rows, SLICE):
+            H = self._evaluate(piece[0], sums)
+            right = self._weighted(H, piece, sums)
+            for start in range(0, len(H), SLICE):
                 part = slice(start, start + SLICE)
                 sums["cross"] += H[part].astype(np.float64).T @ right[part]
             sums["y"] += right[:, -1] @ right[:, :-1]
 
         def told(piece: tuple[RowBlock, Array]) -> None:
             nonlocal done
-            block = piece[0]
-            done += block.n_rows
-            self.weight += block.n_rows if block.weight is None else float(block.weight.sum())
-            present = block.n_rows if block.weight is None else np.count_nonzero(block.weight)
-            self.rows += int(present)
+            done += piece[0].n_rows
             if report is not None:
                 report(done)
 
-        self.weight, self.rows = 0.0, 0
         with np.errstate(over="ignore", invalid="ignore"):  # found below, and said in words
             lanes = Lanes(make, self._lanes).run(self._blocks(self._block_rows), add, told)
         total = sum(lane["cross"] for lane in lanes)
         check_overflow(total, self.basis.precision_)
         self.cross, self.sum_h = total[:, :-1], total[:, -1]
         self.sum_y = sum(lane["y"] for lane in lanes)
+        self.weight = float(sum(lane["weight"] for lane in lanes))
+        self.rows = int(sum(lane["rows"] for lane in lanes))
+
+    def _weighted(self, H: Array, piece: tuple[RowBlock, Array], sums: dict[str, Any]) -> Array:
+        """Multiply values by the roots of weights, in place; return targets and ones likewise."""
+        block, Y = piece
+        right = np.ones((block.n_rows, Y.shape[1] + 1))
+        right[:, :-1] = Y
+        if block.weight is None:
+            sums["weight"] += block.n_rows
+            sums["rows"] += block.n_rows
+            return right
+        root = np.sqrt(block.weight)[:, None]
+        H *= root
+        sums["weight"] += float(block.weight.sum())
+        sums["rows"] += int(np.count_nonzero(block.weight))
+        return np.asarray(right * root)
 
     def _evaluate(self, block: RowBlock, buffers: dict[str, Any]) -> Array:
-        """Return values of a block, times the roots of its weights."""
+        """Return values of a block."""
         if self.kept is not None:
             out = self.kept[block.start : block.start + block.n_rows]
         else:
@@ -135,8 +150,6 @@ class RowProducts:
                 out = buffers["H"] = np.empty(shape, dtype=self.basis.precision_)
             out = out[: block.n_rows]
         H: Array = self.basis.evaluate(block.X, out)
-        if block.weight is not None:
-            H *= np.sqrt(block.weight)[:, None]
         return H
 
     def product(self, c: Array, exact: bool = False) -> Array:
@@ -151,7 +164,7 @@ class RowProducts:
         padded[:outputs] = c.T
 
         def make() -> dict[str, Any]:
-            return {"sum": np.zeros((width, len(c)))}
+            return {"sum": np.zeros((width, len(c))), "weight": 0.0, "rows": 0}
 
         def add(sums: dict[str, Any], H: Array) -> None:
             for start in range(0, len(H), SLICE):
@@ -166,7 +179,47 @@ class RowProducts:
         else:
 
             def evaluate_and_add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
-                add(sums, self._evaluate(piece[0], sums))
+                H = self._evaluate(piece[0], sums)
+                self._weighted(H, piece, sums)
+                add(sums, H)
 
             lanes = Lanes(make, self._lanes).run(self._blocks(self._block_rows), evaluate_and_add)
         return np.asarray(sum(lane["sum"] for lane in lanes)[:outputs].T)
+
+
+class QueryProducts(RowProducts):
+    """Products for rows that are centered by query; see :mod:`mercer.moments.queries`.
+
+    Parameters
+    ----------
+    *rows : as in :class:`RowProducts`
+        What to read, and how.
+    pairs : PairWeights
+        What the rows of each query count.
+    codes : callable
+        Numbers the queries of a block.
+    """
+
+    def __init__(self, *rows: Any, pairs: PairWeights, codes: Callable[[RowBlock], Array]) -> None:
+        self._pairs, self._codes = pairs, codes
+        self._parts: list[QueryParts] | None = []  # of the first pass
+        super().__init__(*rows)
+        outputs = self.cross.shape[1]
+        self._between = np.zeros((0, self.basis.size))
+        if self._parts:
+            self._between, Y, _ = QueryParts.stacked(self._parts).joined()
+            self.cross = self.cross + self._between.T @ Y[:, :outputs]
+        self._parts = None
+
+    def _weighted(self, H: Array, piece: tuple[RowBlock, Array], sums: dict[str, Any]) -> Array:
+        block, Y = piece
+        found = center(H, Y, block.weight, self._codes(block), self._pairs)
+        sums["weight"] += found.weight
+        sums["rows"] += found.rows
+        if self._parts is not None and len(found.parts.query):
+            self._parts.append(found.parts)
+        return np.hstack([found.right, np.zeros((len(Y), 1))])  # nothing is left of means
+
+    def product(self, c: Array, exact: bool = False) -> Array:
+        """Return ``S c``, with what lies between the parts of queries."""
+        return np.asarray(super().product(c, exact) + self._between.T @ (self._between @ c))

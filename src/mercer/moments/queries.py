@@ -1,59 +1,152 @@
 """Moments of pairs within queries: rows are centered on the mean of their query.
 
-.. math:: \\sum_{i,k \\in q} w_i w_k\\, (r_i - r_k)^2
-          = 2\\, W_q \\sum_{i \\in q} w_i (r_i - \\bar r_q)^2
+Rows of a query that are read in parts, or lie in several shards, are centered part by part. With
+the weight and the means of each part kept, parts add up exactly, as moments do:
 
-So the squared loss of all pairs is that of single rows, centered by query, with ``w_i v_q`` for a
-weight: ``v_q`` is proportional to W_q where every pair counts the same, and to 1 / W_q where every
-query does. It is scaled so that all rows together keep their weight.
+.. math:: \\sum_{i \\in q} w_i (h_i - \\bar h_q)(h_i - \\bar h_q)'
+          = \\sum_p \\Big[ \\sum_{i \\in p} w_i (h_i - \\bar h_p)(h_i - \\bar h_p)'
+          + W_p (\\bar h_p - \\bar h_q)(\\bar h_p - \\bar h_q)' \\Big].
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from mercer.contracts import Array, Rows
 from mercer.moments.accumulate import MomentSums, Workspace
 from mercer.moments.moments import Moments
+from mercer.moments.pairs import PairWeights
 
-PairWeighting = Literal["pair", "query"]
-
-#: A run of rows that has less than this share of its query's weight is not all of it.
+#: A part of a query that has less than this share of its weight is not all of it.
 WHOLE = 1.0 - 1e-12
+#: Parts that are kept before those of the same query are joined.
+PARTS = 512
+#: Numbers that the parts of open queries may take.
+ROOM = 2**27
 
 
 @dataclass(frozen=True)
-class PairWeights:
-    """What a row of each query counts: queries are numbers from 0."""
+class QueryParts:
+    """Parts of queries whose other rows are elsewhere: one row of each array a part."""
 
-    weight: Array  # W_q, of shape (queries,)
+    query: Array
+    weight: Array  # W_p
+    whole: Array  # W_q
     factor: Array  # v_q
+    mean_h: Array  # (parts, M)
+    mean_y: Array  # (parts, k)
 
     @classmethod
-    def of(cls, query: Array, weight: Array | None, weighting: PairWeighting) -> PairWeights:
-        """Return the weights of queries, from the query and the weight of every row.
+    def stacked(cls, parts: Sequence[QueryParts]) -> QueryParts:
+        """Return all parts as one."""
+        return cls(
+            **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
+        )
 
-        Queries of a single row have no pairs, and no part in the loss.
+    def joined(self) -> tuple[Array, Array, QueryParts]:
+        """Join parts of the same query.
 
-        >>> PairWeights.of(np.array([0, 0, 0, 1, 1]), None, "query").factor.round(3).tolist()
-        [0.833, 1.25]
+        Return what lies between them, as rows of h and of y that are scaled by the roots of their
+        weights, and the parts that are still not all of their query.
         """
-        total = np.bincount(query, weight)
-        pairs = np.bincount(query) > 1
-        share = np.where(pairs, total if weighting == "pair" else 1.0 / total, 0.0)
-        whole = float(share @ total)
-        factor = share * (total[pairs].sum() / whole) if whole > 0 else share
-        return cls(total.astype(np.float64), np.asarray(factor))
+        if not len(self.query):
+            return self.mean_h, self.mean_y, self
+        order = np.argsort(self.query, kind="stable")
+        query, weight = self.query[order], self.weight[order]
+        starts = np.flatnonzero(np.r_[True, np.diff(query) != 0])
+        sizes = np.diff(np.r_[starts, len(query)])
+        total = np.add.reduceat(weight, starts)
+        share = (weight / np.repeat(total, sizes))[:, None]
+        H, Y = self.mean_h[order], self.mean_y[order]
+        mean_h, mean_y = (np.add.reduceat(part * share, starts) for part in (H, Y))
+        several = np.repeat(sizes > 1, sizes)
+        root = np.sqrt(weight * self.factor[order])[:, None]
+        between = (
+            (root * (part - np.repeat(mean, sizes, axis=0)))[several]
+            for part, mean in ((H, mean_h), (Y, mean_y))
+        )
+        first = order[starts]
+        left = total < WHOLE * self.whole[first]
+        rest = QueryParts(
+            query[starts][left],
+            total[left],
+            self.whole[first][left],
+            self.factor[first][left],
+            mean_h[left],
+            mean_y[left],
+        )
+        return (*between, rest)
+
+
+@dataclass(frozen=True)
+class PartialMoments:
+    """Moments, and the parts of queries that more rows may be added to."""
+
+    moments: Moments
+    parts: QueryParts
+
+    def __add__(self, other: PartialMoments) -> PartialMoments:
+        """Return the moments of both sets of rows."""
+        total = self.moments + other.moments  # new arrays: they may be added to
+        H, Y, rest = QueryParts.stacked([self.parts, other.parts]).joined()
+        if len(H):
+            total.gram[...] += H.T @ H
+            total.cross[...] += H.T @ Y
+            total.sum_yy[...] += np.einsum("ij,ij->j", Y, Y)
+        return PartialMoments(total, rest)
+
+
+@dataclass(frozen=True)
+class CenteredBlock:
+    """What :func:`center` finds beside the values: targets, counts, and parts of queries."""
+
+    right: Array  # (rows, k)
+    rows: int
+    weight: float
+    parts: QueryParts
+
+
+def center(
+    H: Array, Y: Array, weight: Array | None, query: Array, pairs: PairWeights
+) -> CenteredBlock:
+    """Center values H on the means of runs of one query, in place, times the roots of weights."""
+    rows = len(H)
+    w = np.ones(rows) if weight is None else weight
+    starts = np.flatnonzero(np.r_[True, np.diff(query) != 0])
+    sizes, runs = np.diff(np.r_[starts, rows]), query[starts]
+    weights = np.add.reduceat(w, starts)
+    share = (w / np.repeat(weights, sizes))[:, None]
+    mean_h = np.add.reduceat(H * share.astype(H.dtype), starts)
+    mean_y = np.add.reduceat(Y * share, starts)
+    H -= np.repeat(mean_h, sizes, axis=0)
+    root = np.sqrt(w * pairs.factor[query])[:, None]
+    H *= root.astype(H.dtype)
+    part = weights < WHOLE * pairs.weight[runs]
+    at = runs[part]
+    return CenteredBlock(
+        right=(Y - np.repeat(mean_y, sizes, axis=0)) * root,
+        rows=int(np.count_nonzero(root)),
+        weight=float(weights @ pairs.factor[runs]),
+        parts=QueryParts(
+            at,
+            weights[part],
+            pairs.weight[at],
+            pairs.factor[at],
+            mean_h[part].astype(np.float64),
+            mean_y[part],
+        ),
+    )
 
 
 class QuerySums(MomentSums):
     """Running sums over blocks of rows that are centered by query.
 
-    Rows of a query must follow each other. One that goes on in the next block is centered piece by
-    piece, and what lies between the pieces is added at the end.
+    It is best if the rows of a query follow each other: all runs of rows that are not a whole query
+    are kept as parts.
     """
 
     def __init__(
@@ -61,12 +154,20 @@ class QuerySums(MomentSums):
     ) -> None:
         super().__init__(basis, outputs, workspace)
         self.pairs = pairs
-        self.pieces: list[tuple[int, float, Array, Array]] = []  # query, weight, means of h and y
+        none = np.zeros(0)
+        self._parts = QueryParts(
+            np.zeros(0, dtype=int),
+            none,
+            none,
+            none,
+            np.zeros((0, basis.size)),
+            np.zeros((0, outputs)),
+        )
 
     def add(
         self, X: Rows, Y: Array, weight: Array | None = None, query: Array | None = None
     ) -> None:
-        """Add the rows of a block, with the query of each."""
+        """Add the rows of a block, with the number of each one's query."""
         assert query is not None
         with np.errstate(over="ignore", invalid="ignore"):  # found in the sums, said in words
             self._add_centered(X, Y, weight, query)
@@ -74,53 +175,43 @@ class QuerySums(MomentSums):
     def _add_centered(self, X: Rows, Y: Array, weight: Array | None, query: Array) -> None:
         rows = X.shape[0]
         H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
-        w = np.ones(rows) if weight is None else weight
-        starts = np.flatnonzero(np.r_[True, np.diff(query) != 0])
-        sizes, runs = np.diff(np.r_[starts, rows]), query[starts]
-        weights = np.add.reduceat(w, starts)
-        share = (w / np.repeat(weights, sizes))[:, None]
-        mean_h = np.add.reduceat(H * share.astype(H.dtype), starts)
-        mean_y = np.add.reduceat(Y * share, starts)
-        H -= np.repeat(mean_h, sizes, axis=0)
-        right = Y - np.repeat(mean_y, sizes, axis=0)
-        root = np.sqrt(w * self.pairs.factor[query])[:, None]
-        H *= root.astype(H.dtype)
-        right = right * root
-        self.rows += int(np.count_nonzero(root))
-        self.weight += float(weights @ self.pairs.factor[runs])
-        self.sum_yy += np.einsum("ij,ij->j", right, right)
-        self.cross[:, :-1] += H.T @ right.astype(H.dtype, copy=False)
+        block = center(H, Y, weight, query, self.pairs)
+        self.rows += block.rows
+        self.weight += block.weight
+        self.sum_yy += np.einsum("ij,ij->j", block.right, block.right)
+        self.cross[:, :-1] += H.T @ block.right.astype(H.dtype, copy=False)
         self.gram += np.matmul(H.T, H, out=self._workspace.product)
-        for run in np.flatnonzero(weights < WHOLE * self.pairs.weight[runs]):
-            self.pieces.append(
-                (int(runs[run]), float(weights[run]), mean_h[run].astype(float), mean_y[run])
+        if len(block.parts.query):
+            self._keep(block.parts)
+
+    def _keep(self, parts: QueryParts) -> None:
+        self._parts = QueryParts.stacked([self._parts, parts])
+        if len(self._parts.query) > PARTS:
+            self._join()
+        if self._parts.mean_h.size > ROOM:
+            raise ValueError(
+                f"the rows of {len(self._parts.query)} queries are scattered, which takes a mean "
+                f"of {self.basis.size} functions for each: sort the rows by query"
             )
+
+    def _join(self) -> None:
+        H, Y, self._parts = self._parts.joined()
+        self.gram += H.T @ H
+        self.cross[:, :-1] += H.T @ Y
+        self.sum_yy += np.einsum("ij,ij->j", Y, Y)
 
     def absorb(self, other: MomentSums) -> None:
         """Add the sums of another lane."""
         super().absorb(other)
         assert isinstance(other, QuerySums)
-        self.pieces += other.pieces
+        self._keep(other._parts)
+
+    def part(self) -> PartialMoments:
+        """Return the moments, and what it takes to add those of other rows of the same queries."""
+        if len(self._parts.query):
+            self._join()
+        return PartialMoments(super().total(), self._parts)
 
     def total(self) -> Moments:
-        """Return the moments of all rows added so far, with what lies between pieces."""
-        if self.pieces:
-            query = np.array([piece[0] for piece in self.pieces])
-            weight = np.array([piece[1] for piece in self.pieces])
-            H, Y = (np.array([piece[at] for piece in self.pieces]) for at in (2, 3))
-            codes = np.unique(query, return_inverse=True)[1].ravel()
-            share = (weight / np.bincount(codes, weight)[codes])[:, None]
-            root = np.sqrt(weight * self.pairs.factor[query])[:, None]
-            H, Y = (root * (part - _means(codes, part * share)) for part in (H, Y))
-            self.gram += H.T @ H
-            self.cross[:, :-1] += H.T @ Y
-            self.sum_yy += np.einsum("ij,ij->j", Y, Y)
-            self.pieces = []
-        return super().total()
-
-
-def _means(codes: Array, parts: Array) -> Array:
-    """Return, for every row, the sum of the rows with its code."""
-    totals = np.zeros((int(codes.max()) + 1, parts.shape[1]))
-    np.add.at(totals, codes, parts)
-    return totals[codes]
+        """Return the moments of all rows added so far."""
+        return self.part().moments

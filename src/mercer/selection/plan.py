@@ -131,12 +131,15 @@ def chosen_basis(
 ) -> tuple[BasisTransformer, str]:
     """Return an unfitted basis, and why: a copy of what was asked for, or what suits the rows."""
     if not (isinstance(basis, str) and basis == "auto"):
-        return clone(as_basis(basis)), "asked for"
+        asked = as_basis(basis)
+        if asked.dual and fixed_basis:
+            return Landmarks(n_rows), "asked for: the full kernel as a landmark at every row"
+        return clone(asked), "asked for"
     small = n_rows <= FULL_ROWS and not fixed_basis
     if small and _dual_memory(n_rows, n_features) <= limit:
         return FullKernel(), f"the exact kernel is affordable up to {FULL_ROWS} rows"
     if fixed_basis:
-        return Landmarks(), "landmarks: further rows can be added"
+        return Landmarks(), "landmarks, whose sums over rows add"
     return Landmarks(), f"landmarks: more than {FULL_ROWS} rows"
 
 

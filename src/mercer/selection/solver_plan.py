@@ -39,11 +39,7 @@ def plan_fit(
     if solver is not None and not isinstance(solver, PreconditionedCG):
         return make_plan(source, kernel, basis, fixed_basis=fixed_basis, **how), solver
     if solver is not None:
-        if fixed_basis:
-            raise ValueError(
-                "solver='pcg' keeps no sums that rows could be added to: use solver='ridge' for "
-                "partial_fit"
-            )
+        how["fixed_basis"] = fixed_basis
         return product_plan(source, kernel, basis, solver, open_alpha, **how), solver
     direct, refused = None, None
     try:
@@ -105,11 +101,12 @@ def product_plan(
     folds: int = 1,
     held_out: float | None = None,
     second_pass: bool = False,
+    fixed_basis: bool = False,
 ) -> Plan:
     """Return the plan of a fit by products, with a pilot where alpha is open."""
     limit = parse(memory_limit)
     n_rows, columns = source.n_rows, source.n_features
-    chosen, reason = chosen_basis(basis, n_rows, columns, limit, fixed_basis=False)
+    chosen, reason = chosen_basis(basis, n_rows, columns, limit, fixed_basis)
     size = chosen.wanted_size(n_rows)
     coarse = dtype == "float32" or (dtype == "auto" and kernel.bounded)
     precision: Precision = "float32" if coarse else "float64"

@@ -12,6 +12,7 @@ from mercer.bases import BasisTransformer, FullKernel, Landmarks, RandomFeatures
 from mercer.combine import (
     Average,
     Communication,
+    FunctionSystem,
     LocalModel,
     MeanSystem,
     Rounds,
@@ -24,14 +25,23 @@ from mercer.engines import ThreadEngine
 from mercer.fit import Solver, choose_and_solve, iterate
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
-from mercer.moments import Moments
+from mercer.moments import Moments, PartialMoments
 from mercer.result import Clock, Fit, Progress, judged
 from mercer.selection import Plan, PrimalProblem, plan_fit
 from mercer.selection.cost import PILOT
 from mercer.selection.plan import human_bytes, make_plan
 from mercer.sharded.bandwidth import pooled_kernel, spread_of
 from mercer.sharded.settings import Settings
-from mercer.sharded.tasks import answer_of, model_of, moments_of, right_of, system_of
+from mercer.sharded.tasks import (
+    answer_of,
+    function_shard_of,
+    function_side_of,
+    model_of,
+    moments_of,
+    points_of,
+    right_of,
+    system_of,
+)
 from mercer.solvers import IterativeSolver, PreconditionedCG, Ridge
 from mercer.sources.shards import ShardedSource
 from mercer.validation import MemoryLimitError
@@ -59,7 +69,8 @@ class Run:
         if isinstance(combination, Average):
             return self._average(combination)
         if isinstance(combination, Rounds):
-            return self._rounds(combination)
+            local = _is_local(self.settings.basis)
+            return self._function_rounds(combination) if local else self._rounds(combination)
         return self._sum()
 
     # -- one basis for all
@@ -102,7 +113,7 @@ class Run:
     def _moments(self, basis: BasisTransformer, plan: Plan) -> list[Moments]:
         """Add the moments of all shards."""
         with self.clock.stage("moments"):
-            folds: list[Moments] = self.engine.reduce(
+            sums: list[Any] = self.engine.reduce(
                 moments_of,
                 add_folds,
                 self.source.shards,
@@ -112,8 +123,8 @@ class Run:
                 self.settings.seed,
                 label="moments",
             )
-        self.told.record("moments", to_shard=0, from_shard=count_numbers(folds))
-        return folds
+        self.told.record("moments", to_shard=0, from_shard=count_numbers(sums))
+        return [part.moments if isinstance(part, PartialMoments) else part for part in sums]
 
     def _plan(self, basis: Any, dtype: str, pieces: int) -> Plan:
         settings = self.settings
@@ -128,7 +139,10 @@ class Run:
             held_out=settings.held_out,
             fixed_basis=True,
         )
-        return replace(plan, reason=plan.reason.replace("further rows can be added", "shared"))
+        return replace(
+            plan,
+            reason=plan.reason.replace("landmarks, whose sums over rows add", "landmarks: shared"),
+        )
 
     # -- exact sums
 
@@ -291,6 +305,70 @@ class Run:
             total_weight=float(weights.sum()),
             weight=float(weights.sum()),
             n_rows=self.source.n_rows,
+            **self._chosen,
+        )
+        return judged(found)
+
+    def _function_rounds(self, combination: Rounds) -> Fit:
+        """Make rounds with the exact kernel: the points of all shards go to all."""
+        engine, source = self.engine, self.source
+        plan = self._plan_of_average(local=True)
+        settings = self._with_alpha(plan)
+        alpha = settings.alpha
+        assert alpha is not None
+        with self.clock.stage("basis"):
+            settings = replace(settings, kernel=self._kernel(plan))
+            parts = engine.map(points_of, source.shards, label="points")
+            points = np.vstack(parts)
+        columns = source.n_features
+        most = max(len(part) for part in parts)
+        self.told.record("points", to_shard=len(points) * columns, from_shard=most * columns)
+        ends = np.cumsum([len(part) for part in parts])
+        starts = dict(zip(source.numbers, [0, *ends[:-1].tolist()], strict=True))
+        with self.clock.stage("shards"):
+            systems = engine.hold(
+                function_shard_of,
+                source.shards,
+                engine.share(settings),
+                engine.share(points),
+                starts,
+                alpha,
+            )
+            from_average = combination.start == "average"
+            sides = engine.map(function_side_of, systems, from_average, label="shards")
+        self.told.record("right-hand sides", to_shard=0, from_shard=count_numbers(sides[0]))
+
+        def ask(question: str, V: Array) -> Sequence[Array]:
+            answers = engine.map(answer_of, systems, question, V)
+            self.told.record(
+                question, to_shard=count_numbers(V), from_shard=count_numbers(answers[0])
+            )
+            return answers
+
+        weights = np.array([weight for weight, *_ in sides])
+        targets = settings.targets
+        whole = targets.pairs is not None  # queries are not cut: their weights know their pairs
+        shares = weights if whole else np.array([targets.share(weight) for weight in weights])
+        models = [model for *_, model in sides] if from_average else None
+        system = FunctionSystem(
+            shares / shares.sum(), [side for _, side, _ in sides], models, ask, alpha
+        )
+        with self.clock.stage("rounds"):
+            solution = combination.run(
+                system,  # type: ignore[arg-type]
+                combination.rounds or settings.rounds,
+                self._round_progress(),
+            )
+        found = Fit(
+            basis=FullKernel().of_points(points, settings.kernel),
+            plan=plan,
+            coefficients=solution.value,
+            intercept=np.zeros(targets.outputs),
+            solution=solution,
+            alpha=alpha,
+            total_weight=float(weights.sum()),
+            weight=float(weights.sum()),
+            n_rows=source.n_rows,
             **self._chosen,
         )
         return judged(found)

@@ -5,23 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.bases import BasisTransformer
-from mercer.combine import LocalModel, ShardSystem
-from mercer.contracts import Array
-from mercer.fit import accumulate, fit
-from mercer.moments import Moments
-from mercer.result import Targets
+from mercer.combine import FunctionShard, LocalModel, ShardSystem
+from mercer.contracts import Array, Rows
+from mercer.fit import fit
+from mercer.moments import Moments, PartialMoments
+from mercer.passes import accumulate, running_sums
+from mercer.result import Targets, checked_blocks
 from mercer.selection import Plan, plan_fit
 from mercer.sharded.settings import Settings
 from mercer.sources.shards import Shard, naming
+from mercer.validation import check_finite
 
 
 def moments_of(
     shard: Shard, targets: Targets, basis: BasisTransformer, plan: Plan, seed: int
-) -> list[Moments]:
+) -> list[Moments] | list[PartialMoments]:
     """Return the moments of a shard, by fold: a task."""
     with naming(shard):
         rng = np.random.default_rng([seed, shard.number])
-        return accumulate(shard.source, targets, basis, plan, rng)
+        sums = running_sums(shard.source, targets, basis, plan, rng)
+        return [total.part() for total in sums]
 
 
 def model_of(
@@ -33,6 +36,7 @@ def model_of(
     """
     source, solver = shard.source, settings.solver
     with naming(shard):
+        targets = settings.targets.within(source)
         if plan is None:
             plan, found = plan_fit(
                 source,
@@ -45,11 +49,12 @@ def model_of(
                 outputs=settings.targets.outputs,
                 folds=settings.pieces,
                 held_out=settings.held_out,
+                fixed_basis=targets.pairs is not None,  # centered by query: no dual system
             )
             solver = found
         fitted = fit(
             source,
-            settings.targets,
+            targets,
             settings.kernel,
             plan,
             solver,
@@ -66,6 +71,7 @@ def model_of(
     return LocalModel(
         rows=fitted.n_rows,
         weight=fitted.weight,
+        share=targets.share(fitted.weight),
         coefficients=coefficients,
         intercept=fitted.intercept,
         points=points,
@@ -84,8 +90,41 @@ def system_of(
     intercept: bool,
 ) -> ShardSystem:
     """Return the system of a shard, which it keeps between rounds: a task."""
-    (moments,) = moments_of(shard, targets, basis, plan, 0)
+    with naming(shard):
+        (moments,) = accumulate(shard.source, targets, basis, plan, np.random.default_rng(0))
     return ShardSystem(moments, basis.whitener(), alpha, intercept)
+
+
+def points_of(shard: Shard) -> Rows:
+    """Return all rows of a shard: a task of rounds in function space, which exchange them."""
+    with naming(shard):
+        rows = shard.source.take(np.arange(shard.source.n_rows))
+        check_finite(rows, names=shard.source.feature_names)
+        return rows
+
+
+def function_shard_of(
+    shard: Shard, settings: Settings, points: Array, starts: dict[int, int], alpha: float
+) -> FunctionShard:
+    """Return what a shard keeps between rounds in function space: a task."""
+    source, targets = shard.source, settings.targets
+    with naming(shard):
+        ((block, Y),) = checked_blocks(source, targets, max(1, source.n_rows))
+    weight = np.ones(len(Y)) if block.weight is None else block.weight
+    query: Array | None = None
+    if targets.pairs is not None:
+        query = targets.codes(block)
+        weight = weight * targets.pairs.factor[query]
+    elif targets.ranks:
+        query = np.zeros(len(Y), dtype=int)  # all rows of the shard are one
+    first = starts[shard.number]
+    own = slice(first, first + len(Y))
+    return FunctionShard(settings.kernel, points, own, Y, weight, query, alpha)
+
+
+def function_side_of(system: FunctionShard, with_model: bool) -> tuple[float, Array, Array | None]:
+    """Return the weight of a shard, its right-hand side, and its own solution: a task."""
+    return system.weight, system.b, system.model if with_model else None
 
 
 def right_of(system: ShardSystem, with_model: bool) -> tuple[float, Array, Array | None]:
@@ -93,7 +132,7 @@ def right_of(system: ShardSystem, with_model: bool) -> tuple[float, Array, Array
     return system.weight, system.b, system.solve(system.b) if with_model else None
 
 
-def answer_of(system: ShardSystem, question: str, V: Array) -> Array:
+def answer_of(system: ShardSystem | FunctionShard, question: str, V: Array) -> Array:
     """Return a shard's product or solve with V: a task."""
     found: Array = getattr(system, question)(V)
     return found

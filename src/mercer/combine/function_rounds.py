@@ -1,0 +1,165 @@
+"""Rounds in function space: shards exchange their points, and values of functions at them.
+
+With the exact kernel there are no functions that all shards share but those at all points. Shard j
+acts on a function by its values at the shard's own points,
+
+.. math:: H_j f = \\frac1{W_j} \\sum_{i \\in j} w_i (f(x_i) - \\bar f) K(x_i, \\cdot) + \\lambda f,
+          \\qquad b_j = \\frac1{W_j} \\sum_{i \\in j} w_i (y_i - \\bar y) K(x_i, \\cdot),
+
+where the means are those of a query in rankings, and 0 otherwise. Functions are known by their
+coefficients at the points of all shards, so every shard has the points of all: this is the scheme
+of Chen et al. (2021) for rankings, DRank-C, and of Lin, Wang and Zhou (2020) for regression. A
+round costs ``n_j n`` kernel values in each shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from mercer.combine.shard_system import Ask
+from mercer.contracts import Array
+from mercer.kernels import Kernel
+
+#: Rows of kernel values that are in memory together.
+BLOCK = 1024
+
+
+class FunctionShard:
+    """What a shard keeps between rounds in function space.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With its parameters in numbers.
+    points : array of shape (n, d)
+        Those of all shards, one after another.
+    own : slice
+        Where those of this shard are.
+    Y : array of shape (n_j, k)
+        Its targets.
+    weight : array of shape (n_j,)
+        Its weights.
+    query : array of shape (n_j,) or None
+        Numbers of queries that values are centered on; rows of one follow each other. None does
+        not center.
+    alpha : float
+        The penalty, above 0.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        points: Array,
+        own: slice,
+        Y: Array,
+        weight: Array,
+        query: Array | None,
+        alpha: float,
+    ) -> None:
+        self._kernel, self._points, self._own = kernel, points, own
+        self._root, self._query = np.sqrt(weight)[:, None], query
+        self.weight = float(weight.sum())
+        rows = self._scaled(kernel(points[own]) * self._root.T)
+        G = self._centered(rows.T)  # both sides: the matrix is symmetric
+        G = (G + G.T) / 2
+        self._scale = scale = self.weight or 1.0  # a shard without pairs to rank counts nothing
+        np.einsum("ii->i", G)[...] += alpha * scale
+        self._factor = cho_factor(G, lower=True)
+        self.b = self._root * self._scaled(Y) / scale
+        self.model = self._root * cho_solve(self._factor, self._scaled(Y))
+
+    def _scaled(self, values: Array) -> Array:
+        """Return centered values times the roots of weights."""
+        return self._centered(self._root * values)
+
+    def _centered(self, values: Array) -> Array:
+        """Take off the weighted mean of each query, from values times the roots of weights."""
+        if self._query is None:
+            return values
+        starts = np.flatnonzero(np.r_[True, np.diff(self._query) != 0])
+        sizes = np.diff(np.r_[starts, len(self._query)])
+        sums = np.add.reduceat(self._root * values, starts)
+        sums /= np.maximum(np.add.reduceat(self._root**2, starts), np.finfo(float).tiny)
+        return np.asarray(values - self._root * np.repeat(sums, sizes, axis=0))
+
+    def _values(self, V: Array) -> Array:
+        """Return the function with coefficients V at the points of this shard."""
+        mine = self._points[self._own]
+        parts = [
+            self._kernel(mine[start : start + BLOCK], self._points) @ V
+            for start in range(0, len(mine), BLOCK)
+        ]
+        return np.vstack(parts)
+
+    def product(self, V: Array) -> Array:
+        """Return ``(H_j - lambda) f`` and the values of f, both at the shard's points."""
+        values = self._values(V)
+        return np.stack([self._root * self._scaled(values) / self._scale, values])
+
+    def solve(self, V: Array) -> Array:
+        """Return d at the shard's points: ``H_j^-1 h`` is ``(h - sum d K) / lambda``."""
+        return np.asarray(self._root * cho_solve(self._factor, self._scaled(self._values(V))))
+
+
+class FunctionSystem:
+    """The mean of the shards' systems, for functions by their coefficients at all points.
+
+    Parameters
+    ----------
+    shares : array
+        What each shard counts; they sum to 1.
+    right, models : sequence of arrays
+        ``b_j``, and the shards' own models or None, which start at zero.
+    ask : callable
+        Asks all shards for a product or a solve.
+    alpha : float
+        The penalty.
+    """
+
+    def __init__(
+        self,
+        shares: Array,
+        right: Sequence[Array],
+        models: Sequence[Array] | None,
+        ask: Ask,
+        alpha: float,
+    ) -> None:
+        self._shares, self._ask, self._alpha = shares, ask, alpha
+        self.b = self._placed(right)
+        self.start = np.zeros_like(self.b) if models is None else self._placed(models)
+        self._known: tuple[Array, Array] | None = None  # a function, and its values at all points
+
+    def _placed(self, parts: Sequence[Array]) -> Array:
+        """Return coefficients at all points from those of each shard, times its share."""
+        return np.vstack([share * part for share, part in zip(self._shares, parts, strict=True)])
+
+    def product(self, V: Array, exact: bool = True) -> Array:
+        """Return the mean of ``H_j f``."""
+        answers = self._ask("product", V)
+        self._known = V, np.vstack([values for _, values in answers])
+        return self._placed([image for image, _ in answers]) + self._alpha * V
+
+    def precondition(self, R: Array) -> Array:
+        """Return the mean of ``H_j^-1 h``."""
+        return (R - self._placed(self._ask("solve", R))) / self._alpha
+
+    def start_gradient(self) -> Array:
+        """Return the gradient where rounds start."""
+        return self.product(self.start) - self.b if np.any(self.start) else -self.b
+
+    def objective(self, g: Array, gradient: Array) -> float:
+        """Return ``<g, Hg> / 2 - <b, g>`` in the kernel's inner product, from the gradient."""
+        if self._known is None or self._known[0] is not g:
+            if not np.any(g):
+                return 0.0
+            self.product(g)
+        assert self._known is not None
+        return float(np.sum(self._known[1] * (gradient - self.b))) / 2
+
+    def relative(self, gradient: Array) -> float:
+        """Return the norm of a gradient's coefficients, relative to those at zero."""
+        scale = float(np.linalg.norm(self.b))
+        return float(np.linalg.norm(gradient)) / scale if scale else 0.0

@@ -1,0 +1,95 @@
+"""Relevance, and the queries that it is compared within."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.contracts import Array, RowBlock, RowSource
+from mercer.estimators.targets import ROWS, RegressionTargets, TargetSummary
+from mercer.moments import PairWeighting, PairWeights, QueryTotals
+from mercer.moments.pairs import describe_queries
+
+
+@dataclass(frozen=True)
+class RankSummary:
+    """What a shard says of its relevance and its queries."""
+
+    relevance: TargetSummary
+    queries: QueryTotals | None
+
+    @classmethod
+    def of(cls, source: RowSource) -> RankSummary:
+        """Sum up the rows of a shard."""
+        return cls(TargetSummary.of(source), describe_queries(source, ROWS))
+
+
+@dataclass(frozen=True)
+class RankTargets(RegressionTargets):
+    """Relevance, and what the rows of each query count; without queries, relevance alone."""
+
+    ranks = True
+
+    weighting: PairWeighting = "pair"
+    by_query: bool = False
+    n_queries: int = 1  # without queries, all rows are one
+    n_single: int = 0  # queries of a single row, which have no pairs
+    seed: int = 0  # deals queries to folds
+    queries: QueryTotals | None = None  # of a fit
+    pairs: PairWeights | None = None
+
+    @classmethod
+    def of_source(cls, source: RowSource, weighting: Any, seed: int) -> RankTargets:
+        """Take scale and queries from rows in one place."""
+        first = next(iter(source.targets(ROWS)), np.zeros(0))
+        found = RegressionTargets.of(first, True)
+        return cls(found.origin, found.scale, found.columns, weighting, seed=seed)._with(
+            describe_queries(source, ROWS)
+        )
+
+    @classmethod
+    def of_shards(cls, summaries: Sequence[RankSummary], weighting: Any, seed: int) -> RankTargets:
+        """Take scale and queries from what shards say of theirs."""
+        found = RegressionTargets.pooled([part.relevance for part in summaries], True)
+        queries = [part.queries for part in summaries if part.queries is not None]
+        return cls(found.origin, found.scale, found.columns, weighting, seed=seed)._with(
+            QueryTotals.pooled(queries) if queries else None
+        )
+
+    def _with(self, queries: QueryTotals | None) -> Self:
+        if queries is None:
+            return self
+        pairs = PairWeights.of(queries, self.weighting)
+        if not pairs.mass > 0:
+            raise ValueError(
+                f"ranking needs two rows of one query, and all {len(pairs.weight)} queries have a "
+                f"single row: check qid, or leave it out to rank all rows together"
+            )
+        return replace(
+            self,
+            by_query=True,
+            n_queries=len(queries.values),
+            n_single=int(np.sum(queries.count == 1)),
+            queries=queries,
+            pairs=pairs,
+        )
+
+    def codes(self, block: RowBlock) -> Array:
+        """Return the number of each row's query."""
+        assert self.queries is not None
+        return self.queries.codes(np.asarray(block.query))
+
+    def within(self, source: RowSource) -> Self:
+        """Return the targets of a fit to these rows alone: pairs are those among them."""
+        return self if self.queries is None else self._with(describe_queries(source, ROWS))
+
+    def share(self, weight: float) -> float:
+        """Return what all pairs count: W^2 without queries."""
+        return weight**2 if self.pairs is None else self.pairs.mass
+
+    def stored(self) -> Self:
+        """Return what a fitted model needs of them: no queries by name."""
+        return replace(self, queries=None, pairs=None)

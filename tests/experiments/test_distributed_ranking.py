@@ -1,0 +1,256 @@
+"""The experiment on distributed ranking, on few rows."""
+
+from dataclasses import fields, replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from experiments.distributed_ranking import paper, parts, ratings
+from experiments.distributed_ranking.__main__ import PARTS, run, write
+from experiments.distributed_ranking.literal import algorithm_1
+from experiments.distributed_ranking.measured import Measured, as_csv, from_csv, repeat, select
+from experiments.distributed_ranking.parts import FULL, TABLES
+from experiments.distributed_ranking.rows import deal, split
+from experiments.distributed_ranking.selection import Choice, choose, kernel_features, ranked
+from experiments.distributed_ranking.simulated import draw, least_error, least_of, tied_share
+from experiments.distributed_ranking.systems import (
+    ALL,
+    CONJUGATE,
+    EXACT_RF,
+    LITERAL,
+    MEAN,
+    WITHIN,
+    Cell,
+    fit,
+    has_function_rounds,
+)
+from experiments.distributed_ranking.tables import markdown
+from scipy.stats import norm
+
+from mercer import Gaussian, recipe
+from mercer.metrics import pairwise_error
+
+SMALL = replace(
+    FULL,
+    repeats=1,
+    rows=500,
+    shards=(2, 10),
+    many_shards=(2, 20),
+    components=(20, 40),
+    rounds_components=30,
+    reviewers=1,
+    bandwidths=(16.0, 32.0),
+)
+CHOICE = Choice(32.0, 2.0**-7, 0.1)
+
+
+def quiet(line):
+    pass
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    return {name: PARTS[name](SMALL, quiet) for name in ("figure1", "figure2", "rounds")}
+
+
+@pytest.fixture
+def made_ratings(monkeypatch):
+    """Few reviewers and items, in place of those of the data sets."""
+
+    def load(name):
+        rng = np.random.default_rng(0)
+        taste = rng.standard_normal((120, 3))
+        table = np.round(taste @ rng.standard_normal((3, 60)) + 3).astype(np.float32)
+        table[rng.random(table.shape) < 0.5] = np.nan
+        table[:, :4] = np.round(taste @ rng.standard_normal((3, 4)) + 3)
+        return table
+
+    monkeypatch.setattr(ratings, "load", load)
+    few = {"band": (30, 90), "reference": 12}
+    sets = {name: replace(chosen, **few) for name, chosen in ratings.SETS.items()}
+    monkeypatch.setattr(ratings, "SETS", sets)
+
+
+def test_the_least_error_is_that_of_brute_force():
+    level, deviation = np.array([3, 3, 4, 4, 4, 6, 7, 7]), 0.8
+    wrong = [
+        0.5 if one == other else norm.cdf(-abs(one - other) / (deviation * np.sqrt(2)))
+        for one, other in combinations(level, 2)
+    ]
+    assert least_error(level, deviation) == pytest.approx(np.mean(wrong), rel=1e-12)
+    ties = np.mean([one == other for one, other in combinations(level, 2)])
+    assert tied_share(level) == pytest.approx(ties)
+    assert least_error(level, 0.0) == pytest.approx(ties / 2)
+    # Drawn again and again, the order of levels has this error, and no other order has less.
+    rng = np.random.default_rng(0)
+    draws = level + deviation * rng.standard_normal((1500, 8))
+    scores = level + 1e-6 * np.arange(8)
+    reached = np.mean([pairwise_error(y, scores) for y in draws])
+    assert reached == pytest.approx(np.mean(wrong), abs=0.008)
+    for _ in range(3):
+        other = np.mean([pairwise_error(y, rng.permutation(8)) for y in draws[:200]])
+        assert other > reached
+
+
+def test_simulated_rows_are_those_of_the_paper():
+    rows = draw(0)
+    assert rows.X.shape == (14_000, 7)
+    assert rows.X_test.shape == (6000, 7)
+    assert (rows.X.min(), rows.X.max()) == (1, 100)
+    np.testing.assert_array_equal(rows.level, np.floor(np.linalg.norm(rows.X_test, axis=1) / 7))
+    assert np.std(rows.y_test - rows.level) == pytest.approx(0.1, rel=0.05)
+    np.testing.assert_array_equal(draw(0, "scaled").X, rows.X / 100)
+    least = least_of(rows)
+    assert least.by_norm == pytest.approx(least.least, abs=0.001)
+    assert least.by_level == pytest.approx(least.tied)  # ties are wrong
+    assert least.least == pytest.approx(least.tied / 2, rel=1e-6)
+
+
+def test_every_system_is_measured_in_every_setting(simulated):
+    for name, (found, chosen) in simulated.items():
+        assert {row.group for row in found} == {"raw", "scaled"}, name
+        assert [row.group for row in chosen] == ["raw", "scaled"]
+        for row in found:
+            assert 0 < row.error < 0.9
+            assert row.seconds > 0
+    found, _ = simulated["figure1"]
+    assert [row.components for row in select(found, "raw", "DRank-RF", shards=2)] == [20, 40, 200]
+    (exact,), (cut,) = select(found, "raw", "LSRank"), select(found, "raw", "DRank", shards=10)
+    assert exact.error < cut.error
+    assert cut.over_exact == pytest.approx(cut.error - exact.error)
+
+
+def test_conjugate_rounds_are_closer_than_newton_rounds(simulated):
+    found, _ = simulated["rounds"]
+    for scale in ("raw", "scaled"):
+        for p in SMALL.many_shards:
+            (ours,) = select(found, scale, CONJUGATE, shards=p)
+            (newton,) = select(found, scale, "DRank-RF-C", shards=p)
+            assert ours.distance < newton.distance
+            assert not ours.stopped
+
+
+def test_rounds_within_shards_are_algorithm_1_where_it_converges():
+    rows, cell = draw(0, rows=1000), Cell("DRank-RF-C", 30, 4, 3, WITHIN)
+    ours, theirs = (fit(one, rows, CHOICE, 0) for one in (cell, replace(cell, system=LITERAL)))
+    assert not ours.stopped
+    np.testing.assert_allclose(ours.coefficients, theirs.coefficients, rtol=1e-6)
+    assert ours.error == pytest.approx(theirs.error, abs=1e-6)
+
+
+def test_algorithm_1_of_one_shard_is_the_solution():
+    rng = np.random.default_rng(0)
+    features, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
+    g = algorithm_1(features, y, np.zeros(50, int), 0.1, rounds=1)
+    centered = features - features.mean(axis=0)
+    wanted = np.linalg.solve(centered.T @ centered / 50 + 0.05 * np.eye(4), centered.T @ y / 50)
+    np.testing.assert_allclose(g, wanted)
+
+
+def test_a_model_that_was_stopped_at_once_counts_as_an_order_at_random():
+    rows = draw(0, rows=1000)
+    trial = fit(Cell("DRank-RF-C", 200, 30, 2), rows, Choice(32.0, 2.0**-13, 0.1), 0)
+    assert (trial.stopped, trial.empty, trial.made) == (True, True, 1)
+    assert trial.error == trial.level_error == 0.5
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_ratings_of_all_systems(name, made_ratings):
+    found, chosen = PARTS[name](SMALL, quiet)
+    assert len(chosen) == 1
+    systems = {row.system for row in found}
+    assert {MEAN, "LSRank", "DRank", "DRank-RF", "DRank-RF-C", LITERAL, EXACT_RF} <= systems
+    assert ("MPRank" in systems) == (name == "jester")
+    assert ("DRank-C" in systems) == has_function_rounds()
+    assert markdown({name: found}, {name: chosen}, {}).count("| LSRank |") == 1
+    measured = {(row.system, row.components, row.shards, row.rounds) for row in found}
+    assert set(paper.TABLES[TABLES[name].number]) <= measured | {
+        key for key in paper.TABLES[TABLES[name].number] if key[0] == "DRank-C"
+    }
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_there_are_enough_reviewers(name):
+    chosen = ratings.SETS[name]
+    try:
+        table = ratings.load(chosen.name)
+    except ratings.AbsentError as error:
+        pytest.skip(f"{chosen.name} is not here: {error}")
+    assert len(ratings.in_band(table, chosen.band)) > 2 * chosen.reference
+    reviewer = ratings.test_reviewers(table, chosen)[0]
+    rows = ratings.reviewer_rows(table, reviewer, chosen)
+    assert rows.X.shape[1] == chosen.reference
+    assert len(rows.y) == round(0.7 * (len(rows.y) + len(rows.y_test)))
+    assert np.all(np.isfinite(rows.X))
+
+
+def test_the_tables_hold_what_was_measured(simulated, made_ratings, tmp_path):
+    for name, (found, chosen) in simulated.items():
+        (tmp_path / f"{name}.csv").write_text(as_csv(found))
+        (tmp_path / f"{name}_chosen.csv").write_text(as_csv(chosen))
+        assert as_csv(from_csv(tmp_path / f"{name}.csv")) == as_csv(found)
+    run("function_rounds", tmp_path, SMALL, quiet)
+    run("table4", tmp_path, SMALL, quiet)
+    write(tmp_path)
+    drawn = {path.name for path in tmp_path.glob("*.png")}
+    assert drawn == {"figure1.png", "figure2.png", "rounds.png"}
+    text = (tmp_path / "results.md").read_text()
+    (exact,) = select(simulated["figure1"][0], "raw", "LSRank")
+    assert f"LSRank: error {exact.error:.4f}" in text
+    assert "Not run: jester was not at hand." in text
+    assert f"## Table 4: {parts.SIMULATED_4}" in text
+    assert ("## DRank-C on the simulated data" in text) == has_function_rounds()
+    header = (tmp_path / "rounds.csv").read_text().splitlines()[0]
+    assert header == ",".join(field.name for field in fields(Measured))
+
+
+def test_ratings_that_are_not_there_are_skipped_with_a_reason(monkeypatch, tmp_path):
+    monkeypatch.setenv("MERCER_DATA", str(tmp_path))
+    lines = []
+    run("jester", tmp_path, SMALL, lines.append)
+    assert "jester: skipped" in lines[0]
+    assert not (tmp_path / "jester.csv").exists()
+
+
+def test_the_path_of_selection_is_that_of_the_library():
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((60, 3)), rng.standard_normal((20, 3))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    settings = {"kernel": Gaussian(1.5), "dtype": "float64"}
+    features = kernel_features(np.vstack([X, new]), 1.5)
+    scores = ranked(features[:60], y, features[60:], [0.01, 0.1])
+    for column, alpha in zip(scores.T, (0.01, 0.1), strict=True):
+        wanted = recipe("LSRank", alpha=alpha, **settings).fit(X, y).predict(new)
+        np.testing.assert_allclose(np.diff(column), np.diff(wanted), atol=1e-6)
+
+
+def test_selection_finds_what_suits():
+    rng = np.random.default_rng(0)
+    X = rng.random((120, 1))
+    y = np.sin(12 * X[:, 0])
+    for components in (50, 200):  # random features, and the exact kernel
+        found = choose(X, y, components, (2.0**-2, 2.0**5), (2.0**-13, 2.0**-3))
+        assert (found.bandwidth, found.alpha) == (0.25, 2.0**-13)
+        assert found.error < 0.1
+
+
+def test_differences_to_the_exact_kernel_are_within_trials():
+    problems = [(draw(trial, rows=300), CHOICE) for trial in range(3)]
+    cells = [Cell("LSRank"), Cell("DRank", 0, 3)]
+    exact, ours = repeat("made", problems, cells, quiet)
+    gaps = [
+        fit(cells[1], rows, choice, seed).error - fit(cells[0], rows, choice, seed).error
+        for seed, (rows, choice) in enumerate(problems)
+    ]
+    assert ours.over_exact == pytest.approx(np.mean(gaps))
+    assert ours.over_exact_se == pytest.approx(np.std(gaps, ddof=1) / np.sqrt(3))
+    assert np.isnan(exact.over_exact)
+    assert (ours.pairs, ours.trials, ours.rows) == (ALL, 3, 210)
+
+
+def test_rows_are_dealt_evenly_and_split_at_random():
+    assert np.bincount(deal(10, 4)).tolist() == [3, 3, 2, 2]
+    X = np.arange(10.0)[:, None]
+    rows = split(X, X[:, 0], np.random.default_rng(0))
+    assert len(rows.y) == 7
+    assert sorted([*rows.y, *rows.y_test]) == list(range(10))
