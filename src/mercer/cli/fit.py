@@ -25,12 +25,12 @@ from mercer.contracts import RowSource
 from mercer.models import save
 from mercer.models.saving import with_suffix
 from mercer.selection.plan import human_bytes
-from mercer.sources import open_rows
+from mercer.sources import names_columns, open_rows
 
 
 def fit(
     data: Annotated[
-        Path, typer.Argument(help="A .csv, .tsv, .parquet, .npy or .npz file of rows, or a folder.")
+        Path, typer.Argument(help="A .csv, .tsv, .parquet, .npy, .npz or .svm file, or a folder.")
     ],
     out: Annotated[Path, typer.Option(help="The file for the model.")],
     target: Annotated[
@@ -116,7 +116,7 @@ def fit(
     held: RowSource | None = None
     label = f"{test}"
     if test is not None:
-        held = _open(test, target, None, names or rows.feature_names)
+        held = _open(test, target, None, names or rows.feature_names, rows.n_features)
     elif holdout:
         rows, held = hold_out(rows, holdout, seed)
         label = f"{data} that were set aside"
@@ -138,12 +138,17 @@ def fit(
 
 
 def _open(
-    path: Path, target: str | None, weight: str | None, columns: list[str] | None
+    path: Path,
+    target: str | None,
+    weight: str | None,
+    columns: list[str] | None,
+    n_features: int | None = None,
 ) -> RowSource:
     """Open rows with their targets; an .npz archive may leave them unnamed, as ``y``."""
-    if target is None and path.suffix.lower() != ".npz":
+    if target is None and names_columns(path):
         raise ValueError(f"a fit needs targets: name the column of {path} with --target")
-    source = open_rows(path, target, weight, columns)
+    named = columns if names_columns(path) else None
+    source = open_rows(path, target, weight, named, n_features=n_features)
     if not source.has_target:
         raise ValueError(f"{path} has no array 'y' of targets: name another one with --target")
     return source

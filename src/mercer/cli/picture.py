@@ -8,37 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from mercer.cli.drawing import FAINT, INK, styled
 from mercer.cli.memory import peak_text
 from mercer.contracts import Array
 from mercer.models import atomic_path
 
 COLORS = {"mercer": "#0b6e99", "nystroem": "#d9822b", "exact": "#8a5aab"}
 TICKS = (1, 1.5, 2, 3, 5, 7)
-INK, FAINT = "#22313f", "#d5dbe1"
 
 
 def draw(
     results: dict[str, dict[str, Any]], titles: dict[str, str], components: int, out: Path
 ) -> None:
     """Draw the results of the demo and write the picture to a file."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "the picture is drawn with matplotlib, which is not installed: pip install mercer[cli]"
-        ) from error
-    style: Any = {
-        "font.size": 10.5,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "axes.edgecolor": "#9aa5b1",
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-    with rc_context(style):
+    with styled() as Figure:
         figure = Figure(figsize=(16, 5.4), facecolor="white")
         figure.set_layout_engine("constrained", w_pad=0.15, wspace=0.04)
         cells = figure.add_gridspec(1, 3, width_ratios=[1.2, 1, 1.05])

@@ -13,7 +13,7 @@ from mercer.cli.output import stderr
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelClassifier
 from mercer.models import load
-from mercer.sources import open_rows
+from mercer.sources import names_columns, open_rows
 
 
 def predict(
@@ -42,9 +42,9 @@ def predict(
 
 def model_rows(model: Any, data: Path) -> RowSource:
     """Open the columns of a file that a model was fitted on."""
-    named = data.suffix.lower() not in (".npy", ".npz")  # NumPy's files have no names of columns
     names = getattr(model, "feature_names_in_", None)
-    return open_rows(data, columns=list(names) if named and names is not None else None)
+    columns = list(names) if names is not None and names_columns(data) else None
+    return open_rows(data, columns=columns, n_features=model.n_features_in_)
 
 
 def predictions(model: Any, rows: RowSource, proba: bool) -> dict[str, Array]:

@@ -1,0 +1,33 @@
+"""What pictures have in common: matplotlib, if it is there, and how lines and letters look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+INK, FAINT = "#22313f", "#d5dbe1"
+STYLE: Any = {
+    "font.size": 10.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#9aa5b1",
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+@contextmanager
+def styled() -> Iterator[Any]:
+    """Yield matplotlib's class of figures; inside, they look as all pictures here do."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "the picture is drawn with matplotlib, which is not installed: pip install mercer[cli]"
+        ) from error
+    with rc_context(STYLE):
+        yield Figure
