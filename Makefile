@@ -31,6 +31,8 @@ experiments: $(VENV)/.dev
 	$(BIN)/python -m experiments.kernel_conjugate_gradients
 	$(BIN)/python -m experiments.distributed_nystroem
 	$(BIN)/python -m experiments.distributed_random_features
+	$(BIN)/python -m experiments.distributed_ranking
+	$(BIN)/python -m experiments.learning_to_rank
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "Mercer needs Python 3.11 or newer, found %d.%d: try make PYTHON=python3.12" % v[:2])'

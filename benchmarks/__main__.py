@@ -16,6 +16,7 @@ from benchmarks import (
     memory,
     path,
     products,
+    ranking,
     shards,
     speed,
 )
@@ -32,6 +33,7 @@ SECTIONS = {
     "exact": ("The exact kernel beyond memory", exact.run),
     "memory": ("Memory", memory.run),
     "shards": ("Shards", shards.run),
+    "ranking": ("Ranking", ranking.run),
     "cluster": ("Memory of workers", cluster_memory.run),
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

@@ -40,6 +40,7 @@ SMALL = replace(
     rounds_components=30,
     reviewers=1,
     bandwidths=(16.0, 32.0),
+    choice_components=40,
 )
 CHOICE = Choice(32.0, 2.0**-7, 0.1)
 
@@ -69,6 +70,9 @@ def made_ratings(monkeypatch):
     few = {"band": (30, 90), "reference": 12}
     sets = {name: replace(chosen, **few) for name, chosen in ratings.SETS.items()}
     monkeypatch.setattr(ratings, "SETS", sets)
+    parts.rating_problems.cache_clear()
+    yield
+    parts.rating_problems.cache_clear()
 
 
 def test_the_least_error_is_that_of_brute_force():

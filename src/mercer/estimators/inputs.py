@@ -62,9 +62,11 @@ class RowInputs(BaseEstimator):
         check_same_length(X.shape[0], y, "y")
         if query is not None:
             query = np.asarray(query)
-            check_same_length(X.shape[0], query, "qid")
             if query.ndim != 1:
-                raise ValueError(f"qid must be one query a row, got shape {query.shape}")
+                raise ValueError(
+                    f"qid must be one query a row where X is an array, got shape {query.shape}"
+                )
+            check_same_length(X.shape[0], query, "qid")
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64)

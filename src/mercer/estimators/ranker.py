@@ -165,7 +165,6 @@ class KernelRanker(KernelEstimator):
         if not (isinstance(source, ArraySource) and source.has_query):
             return source
         query, _ = next(iter(source.queries(max(1, source.n_rows))))
-        QueryTotals.of(query)  # says what is wrong with them
         order = np.argsort(query, kind="stable")
         kept = self.__dict__.pop("_present", None)
         self._present = order if kept is None else kept[order]

@@ -41,14 +41,7 @@ class QueryTotals:
     @classmethod
     def of(cls, query: Array, weight: Array | None = None) -> QueryTotals:
         """Total the rows of a block."""
-        query = np.asarray(query)
-        missing = query != query if query.dtype.kind in "fO" else np.zeros(0, dtype=bool)
-        if np.any(missing) or (query.dtype.kind == "O" and any(q is None for q in query)):
-            raise ValueError("qid must name a query for every row, got a missing value")
-        try:
-            values, codes, count = np.unique(query, return_inverse=True, return_counts=True)
-        except TypeError as error:
-            raise ValueError(f"qid must be of one type, numbers or text: {error}") from error
+        values, codes, count = np.unique(query, return_inverse=True, return_counts=True)
         total = np.bincount(codes.ravel(), weight, minlength=len(values)).astype(np.float64)
         return cls(values, total, count, np.ones_like(count))
 

@@ -116,6 +116,8 @@ def check_query(query: Array, label: str, *, start: int = 0) -> None:
             f"{label} must have a query in every row, got {query.item(at)!r} at row {start + at}: "
             f"fill it in, or drop the row"
         )
+    if kind == "O" and len({isinstance(value, str) for value in query}) > 1:
+        raise ValueError(f"{label} must be of one type, got both text and numbers: convert it")
 
 
 def _is_missing(value: Any) -> bool:
