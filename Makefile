@@ -28,6 +28,7 @@ benchmarks: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
 
 experiments: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[experiments]'
 	$(BIN)/python -m experiments.kernel_conjugate_gradients
 	$(BIN)/python -m experiments.distributed_nystroem
 	$(BIN)/python -m experiments.distributed_random_features

@@ -133,7 +133,10 @@ def recipe(
     parts: dict[str, Any] = {"basis": basis, "solver": found.solver()}
     if found.combine is not None:
         if "shards" not in parameters and "engine" not in parameters:
-            raise ValueError(f"{name} is made of shards: give shards=, or an engine=")
+            raise ValueError(
+                f"{name} is made of shards: give shards=, or an engine= (shards=None where "
+                f"shard_labels, files or partitions tell them)"
+            )
         parts["combine"] = type(found.combine)(**found.combine.get_params())
     if found.selection != "gcv":
         parts["selection"] = found.selection

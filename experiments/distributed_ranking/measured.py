@@ -1,0 +1,158 @@
+"""What a part of the experiment has measured, and its file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from experiments.distributed_ranking.rows import Split
+from experiments.distributed_ranking.selection import Choice
+from experiments.distributed_ranking.systems import ALL, EXACT_RF, Cell, Trial, fit
+
+#: Called with a line to show.
+Progress = Callable[[str], None]
+#: Rows, and the bandwidth and lambda for them.
+Problem = tuple[Split, Choice]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One system in one setting: means over trials."""
+
+    group: str
+    system: str
+    rows: int  # to train on, on average
+    components: int  # m, 0 for the exact kernel
+    shards: int  # p, 1 for all rows in one place
+    rounds: int
+    pairs: str
+    trials: int
+    error: float
+    error_sd: float
+    level_error: float  # over pairs on different levels; nan where levels are not known
+    over_exact: float  # error minus that of LSRank in the same trial; nan where it was not run
+    over_exact_se: float
+    distance: float  # of coefficients to those of all rows, relative: the geometric mean
+    seconds: float  # of the fit in this process, all shards one after the other
+    made: float  # rounds that were made
+    stopped: int  # trials in which a Newton round raised the objective
+    empty: int  # of these, trials without any round before it, whose error counts as 1/2
+
+    @property
+    def local_seconds(self) -> float:
+        """About what it takes where every shard has a processor of its own."""
+        return self.seconds / self.shards
+
+
+def repeat(
+    group: str, problems: Iterable[Problem], cells: Sequence[Cell], progress: Progress
+) -> list[Measured]:
+    """Fit every system to the same rows, other rows in every trial."""
+    trials: dict[Cell, list[Trial]] = {cell: [] for cell in cells}
+    sizes = []
+    with threadpool_limits(limits=1):  # the same bits on any number of cores
+        for seed, (rows, choice) in enumerate(problems):
+            for cell in trials:
+                trials[cell].append(fit(cell, rows, choice, seed))
+            sizes.append(len(rows.y))
+            progress(f"{group}: trial {seed + 1}")
+    exact = trials.get(Cell("LSRank"), [])
+    goals = {cell.components: found for cell, found in trials.items() if cell.system == EXACT_RF}
+    n = round(float(np.mean(sizes)))
+    return [
+        summarize(group, n, cell, found, exact, goals.get(cell.components, []))
+        for cell, found in trials.items()
+    ]
+
+
+def summarize(
+    group: str,
+    rows: int,
+    cell: Cell,
+    trials: Sequence[Trial],
+    exact: Sequence[Trial],
+    goals: Sequence[Trial],
+) -> Measured:
+    """Return means over trials, beside LSRank and the coefficients that rounds lead to."""
+    errors = np.array([trial.error for trial in trials])
+    over, over_se = float("nan"), float("nan")
+    if exact and cell.system != "LSRank":
+        gaps = errors - [trial.error for trial in exact]
+        over, over_se = float(gaps.mean()), deviation(gaps) / np.sqrt(len(gaps))
+    distances = [relative(trial, goal) for trial, goal in zip(trials, goals, strict=bool(goals))]
+    has = bool(distances) and cell.rounds > 0
+    return Measured(
+        group,
+        cell.system,
+        rows,
+        cell.components,
+        cell.shards,
+        cell.rounds,
+        cell.pairs,
+        len(trials),
+        float(errors.mean()),
+        deviation(errors),
+        float(np.mean([trial.level_error for trial in trials])),
+        over,
+        float(over_se),
+        float(np.exp(np.mean(np.log(np.maximum(distances, 1e-16))))) if has else float("nan"),
+        float(np.median([trial.seconds for trial in trials])),
+        float(np.mean([trial.made for trial in trials])),
+        sum(trial.stopped for trial in trials),
+        sum(trial.empty for trial in trials),
+    )
+
+
+def relative(trial: Trial, goal: Trial) -> float:
+    """Return the relative distance of coefficients to those of all rows."""
+    if trial.coefficients is None or goal.coefficients is None:
+        return float("nan")
+    gap = np.linalg.norm(trial.coefficients - goal.coefficients)
+    return float(gap / np.linalg.norm(goal.coefficients))
+
+
+def deviation(values: Sequence[float] | np.ndarray) -> float:
+    """Return the standard deviation over trials, 0 for one trial."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def as_csv(found: Sequence[object]) -> str:
+    """Return one line for each, with the names of its fields above."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for row in found[:1]:
+        writer.writerow([field.name for field in fields(row)])  # type: ignore[arg-type]
+    for row in found:
+        values = astuple(row)  # type: ignore[call-overload]
+        writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values])
+    return out.getvalue()
+
+
+def from_csv(path: Path, kind: type = Measured) -> list:
+    """Read what was written; nothing where there is no file."""
+    if not path.is_file():
+        return []
+    kinds = {"str": str, "int": int, "float": float}
+    with path.open(encoding="utf-8", newline="") as lines:
+        return [
+            kind(**{f.name: kinds[str(f.type)](row[f.name]) for f in fields(kind)})
+            for row in csv.DictReader(lines)
+        ]
+
+
+def select(
+    found: Sequence[Measured], group: str, system: str, pairs: str = ALL, **sizes: int
+) -> list[Measured]:
+    """Return the settings of a system in a group that have these sizes, in the order of runs."""
+    return [
+        row
+        for row in found
+        if (row.group, row.system, row.pairs) == (group, system, pairs)
+        and all(getattr(row, name) == value for name, value in sizes.items())
+    ]

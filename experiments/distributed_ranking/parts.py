@@ -1,0 +1,232 @@
+"""What is measured in each part: the settings of the paper's figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from experiments.distributed_ranking import ratings, simulated
+from experiments.distributed_ranking.measured import Measured, Problem, Progress, repeat
+from experiments.distributed_ranking.selection import BANDWIDTHS, Choice, choose
+from experiments.distributed_ranking.systems import (
+    ALL,
+    CONJUGATE,
+    EXACT_RF,
+    LITERAL,
+    LOCAL,
+    MEAN,
+    NEWTON,
+    WITHIN,
+    Cell,
+    has_function_rounds,
+)
+
+#: Figure 1: m at p = 2, and p at m = 200.
+COMPONENTS, AT_SHARDS = (25, 50, 100, 200, 300, 400, 600, 800), 2
+SHARDS, AT_COMPONENTS = (2, 5, 10, 15, 20, 25, 30), 200
+#: Figure 2.
+ROUNDS, ROUNDS_COMPONENTS = (2, 4, 8), 300
+#: Shards where rounds are compared beyond the paper.
+MANY_SHARDS = (2, 5, 10, 20, 40, 100, 200, 400)
+MOST_ROUNDS = 8
+#: Where rounds with the full kernel are measured, which take minutes.
+FUNCTION_SHARDS, FUNCTION_ROUNDS = (2, 10, 30), (2, 8)
+#: Table 4.
+TABLE_4_SHARDS, TABLE_4_COMPONENTS = 60, 150
+SIMULATED_4, REAL_4 = "simulated, q = 3", "movielens, p = 60"
+#: Draws of simulated rows; the paper has five.
+REPEATS, FUNCTION_REPEATS = 3, 1
+#: Random features, and most rows, by which bandwidth and lambda are chosen.
+CHOICE_COMPONENTS, CHOICE_ROWS = 300, 4000
+
+
+@dataclass(frozen=True)
+class Table:
+    """The sizes of table 2 or 3."""
+
+    name: str
+    number: int
+    shards: tuple[int, ...]
+    components: tuple[int, ...]
+    rounds: tuple[int, ...]
+    function_rounds: tuple[int, ...]
+    has_mprank: bool = False
+
+
+TABLES = {
+    "movielens": Table("movielens", 2, (2, 10, 15), (100, 150), (2, 8, 16), (2, 8)),
+    "jester": Table("jester", 3, (2, 4), (30, 50), (2, 8, 16), (2, 8), True),
+}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A choice, and what it is for."""
+
+    group: str
+    rows: int
+    bandwidth: float
+    alpha: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run; tests take less."""
+
+    repeats: int = REPEATS
+    rows: int = simulated.ROWS
+    shards: tuple[int, ...] = SHARDS
+    many_shards: tuple[int, ...] = MANY_SHARDS
+    components: tuple[int, ...] = COMPONENTS
+    rounds_components: int = ROUNDS_COMPONENTS
+    reviewers: int | None = None
+    bandwidths: tuple[float, ...] = BANDWIDTHS
+    choice_components: int = CHOICE_COMPONENTS
+
+
+FULL = Size()
+
+
+def chosen_for(group: str, problem: Problem) -> Chosen:
+    """Return what was chosen for some rows."""
+    rows, choice = problem
+    return Chosen(group, len(rows.y), choice.bandwidth, choice.alpha, choice.error)
+
+
+def simulated_problems(
+    scale: str, size: Size = FULL, columns: int = simulated.COLUMNS
+) -> Iterator[Problem]:
+    """Draw rows; bandwidth and lambda are chosen once, on the first ones."""
+    choice = simulated_choice(scale, replace(size, repeats=1), columns)
+    for trial in range(size.repeats):
+        yield simulated.draw(trial, scale, size.rows, columns), choice
+
+
+@cache
+def simulated_choice(scale: str, size: Size, columns: int) -> Choice:
+    """Return the bandwidth and lambda for simulated rows, once for all parts."""
+    rows = simulated.draw(0, scale, size.rows, columns)
+    kept = slice(CHOICE_ROWS)
+    return choose(rows.X[kept], rows.y[kept], size.choice_components, size.bandwidths)
+
+
+@cache
+def rating_problems(name: str, size: Size) -> list[Problem]:
+    """Return the rows of each test reviewer, and the bandwidth and lambda chosen on them."""
+    chosen = ratings.SETS[name]
+    if size.reviewers is not None:
+        chosen = replace(chosen, reviewers=size.reviewers)
+    table = ratings.load(chosen.name)
+    found = []
+    for reviewer in ratings.test_reviewers(table, chosen):
+        rows = ratings.reviewer_rows(table, reviewer, chosen)
+        choice = choose(rows.X, rows.y, size.choice_components, size.bandwidths)
+        found.append((rows, choice))
+    return found
+
+
+def figure1(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+    """Measure errors and times against m and against p."""
+    cells = [Cell("LSRank")]
+    cells += [Cell("DRank", 0, p) for p in size.shards]
+    cells += [Cell("DRank, one shard", 0, p) for p in size.shards]
+    cells += [Cell("DRank-RF", m, AT_SHARDS) for m in size.components]
+    cells += [Cell("DRank-RF", AT_COMPONENTS, p) for p in size.shards]
+    cells += [Cell("DRank-RF, one shard", AT_COMPONENTS, p) for p in size.shards]
+    return _on_simulated(cells, size, progress)
+
+
+def figure2(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+    """Measure errors against p for several numbers of rounds."""
+    m = size.rounds_components
+    cells = [Cell(EXACT_RF, m), *(Cell("DRank-RF", m, p) for p in size.shards)]
+    for rounds in ROUNDS:
+        for pairs in (ALL, WITHIN):
+            cells += [Cell("DRank-RF-C", m, p, rounds, pairs) for p in size.shards]
+        cells += [Cell(LITERAL, m, p, rounds, WITHIN) for p in size.shards]
+        cells += [Cell(CONJUGATE, m, p, rounds) for p in size.shards]
+    return _on_simulated(cells, size, progress)
+
+
+def rounds(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+    """Measure how far rounds are from the solution of all rows, up to hundreds of shards."""
+    m = size.rounds_components
+    cells = [Cell(EXACT_RF, m), *(Cell("DRank-RF", m, p) for p in size.many_shards)]
+    for p in size.many_shards:
+        cells += [Cell("DRank-RF-C", m, p, MOST_ROUNDS, pairs) for pairs in (ALL, WITHIN)]
+        cells += [Cell(name, m, p, MOST_ROUNDS) for name in (NEWTON, CONJUGATE)]
+        cells.append(Cell(LITERAL, m, p, MOST_ROUNDS, WITHIN))
+    return _on_simulated(cells, size, progress)
+
+
+def function_rounds(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+    """Measure rounds with the full kernel, where the library has them."""
+    if not has_function_rounds():
+        progress("function_rounds: skipped, as there is no recipe DRank-C")
+        return [], []
+    shards = [p for p in FUNCTION_SHARDS if p in size.shards]
+    cells = [Cell("LSRank"), *(Cell("DRank", 0, p) for p in shards)]
+    cells += [Cell("DRank-C", 0, p, M) for p in shards for M in FUNCTION_ROUNDS]
+    return _on_simulated(cells, replace(size, repeats=FUNCTION_REPEATS), progress)
+
+
+def _on_simulated(
+    cells: list[Cell], size: Size, progress: Progress
+) -> tuple[list[Measured], list[Chosen]]:
+    found, chosen = [], []
+    for scale in simulated.SCALES:
+        problems = _noted(scale, simulated_problems(scale, size), chosen)
+        found += repeat(scale, problems, cells, progress)
+    return found, chosen[:: size.repeats]
+
+
+def _noted(group: str, problems: Iterator[Problem], chosen: list[Chosen]) -> Iterator[Problem]:
+    """Note what was chosen for each problem on the way."""
+    for problem in problems:
+        chosen.append(chosen_for(group, problem))
+        yield problem
+
+
+def real(table: Table, size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+    """Measure the systems of table 2 or 3 on each test reviewer."""
+    problems = rating_problems(table.name, size)
+    progress(f"{table.name}: bandwidth and lambda chosen")
+    cells = [Cell(MEAN), Cell("LSRank")]
+    if table.has_mprank:
+        cells.append(Cell("MPRank"))
+    cells += [Cell(EXACT_RF, m) for m in table.components]
+    for p in table.shards:
+        cells += [Cell("DRank", 0, p), Cell("DRank, one shard", 0, p)]
+        if has_function_rounds():
+            cells += [Cell("DRank-C", 0, p, M) for M in table.function_rounds]
+        for m in table.components:
+            cells += [Cell("DRank-RF", m, p), Cell("DRank-RF, one shard", m, p)]
+            for pairs in (ALL, WITHIN):
+                cells += [Cell("DRank-RF-C", m, p, M, pairs) for M in table.rounds]
+            cells += [Cell(LITERAL, m, p, M, WITHIN) for M in table.rounds]
+            cells.append(Cell(CONJUGATE, m, p, MOST_ROUNDS))
+    chosen = [chosen_for(table.name, problem) for problem in problems]
+    return repeat(table.name, problems, cells, progress), chosen
+
+
+def table4(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+    """Measure with 60 shards: simulated rows of three columns, and MovieLens where it is here."""
+    p, m, M = TABLE_4_SHARDS, TABLE_4_COMPONENTS, MOST_ROUNDS
+    cells = [Cell("LSRank"), Cell(EXACT_RF, m), Cell("DRank", 0, p)]
+    if has_function_rounds():
+        cells.append(Cell("DRank-C", 0, p, M))
+    cells += [Cell("DRank-RF", m, p), Cell("DRank-RF-C", m, p, M), Cell(CONJUGATE, m, p, M)]
+    cells += [Cell("DRank-RF-C", m, p, M, WITHIN), Cell(LITERAL, m, p, M, WITHIN)]
+    cells += [Cell(name, m if "RF" in name else 0, p) for name in LOCAL]
+    few, chosen = replace(size, repeats=min(size.repeats, FUNCTION_REPEATS)), []
+    problems = _noted(SIMULATED_4, simulated_problems("raw", few, simulated.FEW_COLUMNS), chosen)
+    found = repeat(SIMULATED_4, problems, cells, progress)
+    try:
+        rated = rating_problems("movielens", size)
+    except ratings.AbsentError as error:
+        progress(f"{REAL_4}: skipped, as its data are not at hand: {error}")
+        return found, chosen
+    chosen += [chosen_for(REAL_4, problem) for problem in rated]
+    return found + repeat(REAL_4, rated, [Cell(MEAN), *cells], progress), chosen

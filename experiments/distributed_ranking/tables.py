@@ -1,0 +1,336 @@
+"""What was measured, beside the numbers of the paper, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from experiments.distributed_ranking import paper
+from experiments.distributed_ranking.measured import Measured, select
+from experiments.distributed_ranking.parts import (
+    AT_COMPONENTS,
+    AT_SHARDS,
+    FUNCTION_ROUNDS,
+    MOST_ROUNDS,
+    REAL_4,
+    ROUNDS,
+    SIMULATED_4,
+    TABLES,
+    Chosen,
+    Table,
+)
+from experiments.distributed_ranking.simulated import SCALES, Least
+from experiments.distributed_ranking.systems import (
+    ALL,
+    CONJUGATE,
+    EXACT_RF,
+    LITERAL,
+    LOCAL,
+    NEWTON,
+    WITHIN,
+)
+
+#: What each part has measured.
+Found = Mapping[str, Sequence[Measured]]
+
+
+def markdown(
+    found: Found, chosen: Mapping[str, Sequence[Chosen]], least: Mapping[str, Least]
+) -> str:
+    """Return all tables of the parts that were run."""
+    texts = [
+        "# Results",
+        "Written by `python -m experiments.distributed_ranking`; do not edit. Errors are shares of "
+        "pairs in the wrong order: means over trials, ± standard deviations between them. Seconds "
+        "are medians of whole fits in one process, all shards one after the other. "
+        "[README.md](README.md) says what was run and what it shows.",
+        "## The least error on the simulated data",
+        *least_table(least),
+        "## Bandwidth and lambda that cross-validation chose",
+        chosen_table(chosen),
+    ]
+    for part, make in (("figure1", figure1), ("figure2", figure2), ("rounds", rounds)):
+        for scale in SCALES if found.get(part) else ():
+            texts += make(found[part], scale)
+    if found.get("function_rounds"):
+        texts.append("## DRank-C on the simulated data")
+        texts += function_rounds(found["function_rounds"])
+    for name, table in TABLES.items():
+        texts.append(f"## Table {table.number}: {name}")
+        rows = found.get(name)
+        texts += real(rows, table) if rows else [f"Not run: {name} was not at hand."]
+    if found.get("table4"):
+        for group, key in ((SIMULATED_4, "simulated"), (REAL_4, "movielens")):
+            rows = [row for row in found["table4"] if row.group == group]
+            if rows:
+                texts += [f"## Table 4: {group}", *beside_paper(rows, paper.TABLE_4[key])]
+    return "\n\n".join(texts) + "\n"
+
+
+def least_table(least: Mapping[str, Least]) -> list[str]:
+    """Return the share of pairs that nobody can order, and what it costs."""
+    about = (
+        "Test rows, means over draws. Pairs on one level differ in y by noise alone. The "
+        "regression function [norm of x / 7] ties them, and ties count as wrong; the norm of x "
+        "orders them at random."
+    )
+    lines = _header(
+        [
+            "columns",
+            "pairs on one level",
+            "least expected error",
+            "measured error of the norm of x",
+            "of the regression function",
+        ]
+    )
+    for name, row in least.items():
+        values = (row.tied, row.least, row.by_norm, row.by_level)
+        lines.append(_row([name, *(f"{value:.4f}" for value in values)]))
+    return [about, "\n".join(lines)]
+
+
+def chosen_table(chosen: Mapping[str, Sequence[Chosen]]) -> str:
+    """Return what was chosen, with counts where trials have choices of their own."""
+    lines = _header(["for", "rows", "bandwidth (times chosen)", "lambda (times chosen)", "error"])
+    seen = set()
+    for found in chosen.values():
+        for group in dict.fromkeys(row.group for row in found):
+            if group in seen:
+                continue
+            seen.add(group)
+            rows = [row for row in found if row.group == group]
+            cells = [
+                _counts([f"{row.bandwidth:.3g}" for row in rows]),
+                _counts([f"2^{np.log2(row.alpha):.0f}" for row in rows]),
+            ]
+            size = f"{np.mean([row.rows for row in rows]):.0f}"
+            error = f"{np.mean([row.error for row in rows]):.4f}"
+            lines.append(_row([group, size, *cells, error]))
+    return "\n".join(lines)
+
+
+def figure1(found: Sequence[Measured], scale: str) -> list[str]:
+    """Return errors and seconds against m and against p."""
+    (exact,) = select(found, scale, "LSRank")
+    texts = [
+        f"## Figure 1, {scale} columns",
+        f"LSRank: error {_error(exact)} (pairs on different levels {exact.level_error:.4f}), "
+        f"{exact.seconds:.1f} s.",
+        f"Against m, p = {AT_SHARDS}:",
+    ]
+    lines = _header(["m", "DRank-RF", "different levels", "seconds", "LSRank takes"])
+    rows = sorted(
+        select(found, scale, "DRank-RF", shards=AT_SHARDS), key=lambda row: row.components
+    )
+    for row in rows:
+        cells = [str(row.components), _error(row), f"{row.level_error:.4f}", _seconds(row.seconds)]
+        lines.append(_row([*cells, f"{exact.seconds / row.seconds:.0f} times as long"]))
+    texts += ["\n".join(lines), f"Against p, m = {AT_COMPONENTS}:"]
+    names = ("DRank", "DRank-RF")
+    lines = _header(
+        ["p", *names]
+        + [f"{name}, seconds: all, over p, one shard alone" for name in names]
+        + ["LSRank over DRank-RF: all, one shard"]
+    )
+    for row in select(found, scale, "DRank"):
+        p = row.shards
+        (ours,) = select(found, scale, "DRank-RF", components=AT_COMPONENTS, shards=p)
+        cells = [str(p), _error(row), _error(ours)]
+        local = {}
+        for one in (row, ours):
+            (local[one.system],) = select(found, scale, f"{one.system}, one shard", shards=p)
+            alone = _seconds(local[one.system].seconds)
+            cells.append(f"{_seconds(one.seconds)}, {_seconds(one.local_seconds)}, {alone}")
+        ratios = (exact.seconds / ours.seconds, exact.seconds / local["DRank-RF"].seconds)
+        lines.append(_row([*cells, ", ".join(f"{ratio:.0f}" for ratio in ratios)]))
+    return [*texts, "\n".join(lines)]
+
+
+def figure2(found: Sequence[Measured], scale: str) -> list[str]:
+    """Return errors against p, and what pairs across shards change."""
+    (goal,) = select(found, scale, EXACT_RF)
+    kinds = (
+        ("Algorithm 1 as written: pairs within shards, nothing stops it", LITERAL, WITHIN),
+        (
+            "DRank-RF-C: pairs within shards, stopped where a round raises the objective",
+            "DRank-RF-C",
+            WITHIN,
+        ),
+        ("DRank-RF-C: all pairs, stopped likewise", "DRank-RF-C", ALL),
+        ("Conjugate rounds, all pairs", CONJUGATE, ALL),
+    )
+    texts = [
+        f"## Figure 2, {scale} columns, m = {goal.components}",
+        f"All rows in one place with these features (LSRank-RF): {_error(goal)}. Below is what "
+        "systems have more than that in the same trials. In brackets: in how many trials rounds "
+        "were stopped, and, after a slash, without any round kept, which counts as an error of "
+        "1/2.",
+    ]
+    plain = select(found, scale, "DRank-RF")
+    for title, system, pairs in kinds:
+        lines = _header(["p", "DRank-RF", *(f"{rounds} rounds" for rounds in ROUNDS)])
+        for row in plain:
+            cells = [
+                f"{one.error - goal.error:+.5f}{_stopped(one)}"
+                for rounds in ROUNDS
+                for one in select(found, scale, system, pairs, shards=row.shards, rounds=rounds)
+            ]
+            first = f"{row.error - goal.error:+.5f}"
+            lines.append(_row([str(row.shards), first, *cells]))
+        texts += [f"{title}:", "\n".join(lines)]
+    return texts
+
+
+def rounds(found: Sequence[Measured], scale: str) -> list[str]:
+    """Return distances to the coefficients of all rows, and errors, against p."""
+    kinds = (
+        ("Algorithm 1 as written", LITERAL, WITHIN),
+        ("Newton from zero, within shards", "DRank-RF-C", WITHIN),
+        ("Newton from zero, all pairs", "DRank-RF-C", ALL),
+        ("Newton from the average, all pairs", NEWTON, ALL),
+        ("conjugate, all pairs", CONJUGATE, ALL),
+    )
+    (goal,) = select(found, scale, EXACT_RF)
+    texts = [
+        f"## Rounds up to 400 shards, {scale} columns",
+        f"Relative distance of the coefficients to those of all rows after {MOST_ROUNDS} rounds, "
+        f"m = {goal.components}; in brackets trials that were stopped, and without a round kept.",
+    ]
+    distances, errors = ["p", "rows a shard"], ["p", "DRank-RF"]
+    tables = [_header(first + [title for title, *_ in kinds]) for first in (distances, errors)]
+    for plain in select(found, scale, "DRank-RF"):
+        p = plain.shards
+        rows = [select(found, scale, name, pairs, shards=p)[0] for _, name, pairs in kinds]
+        away = [f"{row.distance:.0e}{_stopped(row)}" for row in rows]
+        tables[0].append(_row([str(p), str(plain.rows // p), *away]))
+        tables[1].append(_row([str(p), _error(plain), *(_error(row) for row in rows)]))
+    told = f"Errors of the same; all rows in one place: {_error(goal)}."
+    return [*texts, "\n".join(tables[0]), told, "\n".join(tables[1])]
+
+
+def function_rounds(rows: Sequence[Measured]) -> list[str]:
+    """Return errors of rounds with the full kernel, beside those without rounds."""
+    head = [f"{count} rounds, minus LSRank" for count in FUNCTION_ROUNDS]
+    lines = _header(
+        ["columns", "p", "LSRank", "DRank, minus LSRank", *head, "seconds", "LSRank, seconds"]
+    )
+    for scale in SCALES:
+        (exact,) = select(rows, scale, "LSRank")
+        for plain in select(rows, scale, "DRank"):
+            p = plain.shards
+            ours = [select(rows, scale, "DRank-C", shards=p, rounds=M)[0] for M in FUNCTION_ROUNDS]
+            cells = [f"{row.over_exact:+.5f}{_stopped(row)}" for row in (plain, *ours)]
+            times = [_seconds(ours[-1].seconds), _seconds(exact.seconds)]
+            lines.append(_row([scale, str(p), _error(exact), *cells, *times]))
+    about = (
+        f"Newton rounds from the average with the full kernel; trials: {rows[0].trials}. Where the "
+        "first round is stopped (in brackets), the model is that of DRank."
+    )
+    return [about, "\n".join(lines)]
+
+
+def real(rows: Sequence[Measured], table: Table) -> list[str]:
+    """Return table 2 or 3 beside the paper's."""
+    return beside_paper(rows, paper.TABLES[table.number])
+
+
+def beside_paper(
+    rows: Sequence[Measured], printed: Mapping[paper.Key, tuple[float, float]]
+) -> list[str]:
+    """Return every setting with the paper's error and seconds where it has them."""
+    exact = next(row for row in rows if row.system == "LSRank")
+    told = printed["LSRank", 0, 1, 0]
+    lines = _header(
+        [
+            "system",
+            "p",
+            "m",
+            "rounds",
+            "error",
+            "minus LSRank (± standard error)",
+            "paper",
+            "paper, minus LSRank",
+            "seconds",
+            "over p",
+            "one shard alone",
+            "paper, seconds",
+        ]
+    )
+    alone = {
+        (row.system.removesuffix(", one shard"), row.components, row.shards): row.seconds
+        for row in rows
+        if row.system in LOCAL
+    }
+    order = sorted(
+        (row for row in rows if row.system not in LOCAL),
+        key=lambda row: (row.shards, row.components),
+    )
+    for row in order:
+        key = (row.system, row.components, row.shards, row.rounds)
+        known = printed.get(key) if row.pairs == ALL or row.system == LITERAL else None
+        if row.system == LITERAL:
+            known = printed.get((paper.RF_C, *key[1:]))
+        elif row.system == paper.RF_C:
+            known = None  # beside Algorithm 1, which is what the paper runs
+        over = "-"
+        if not np.isnan(row.over_exact):
+            over = f"{row.over_exact:+.4f}"
+            over += f" ± {row.over_exact_se:.4f}" if row.trials > 1 else ""
+        cells = [
+            _name(row),
+            str(row.shards) if row.shards > 1 else "",
+            str(row.components or ""),
+            str(row.rounds or ""),
+            _error(row) + _stopped(row),
+            over,
+            f"{known[0]:g}" if known else "",
+            f"{known[0] - told[0]:+.4f}" if known and row is not exact else "",
+            _seconds(row.seconds) if row.seconds else "",
+            _seconds(row.local_seconds) if row.shards > 1 else "",
+            _seconds(alone[key[:3]]) if key[:3] in alone else "",
+            f"{known[1]:g}" if known else "",
+        ]
+        lines.append(_row(cells))
+    about = (
+        f"Trials: {exact.trials}, of {exact.rows} training rows on average. In brackets: trials in "
+        "which rounds were stopped, and, after a slash, without any round kept, which counts as an "
+        "error of 1/2. `Algorithm 1` is the paper's DRank-RF-C as written."
+    )
+    return [about, "\n".join(lines)]
+
+
+def _name(row: Measured) -> str:
+    if row.system == paper.RF_C:
+        return f"{row.system}, {'all pairs' if row.pairs == ALL else 'pairs within shards'}"
+    return row.system
+
+
+def _stopped(row: Measured) -> str:
+    if not row.stopped:
+        return ""
+    return f" ({row.stopped}/{row.empty})" if row.empty else f" ({row.stopped})"
+
+
+def _error(row: Measured) -> str:
+    return f"{row.error:.4f}" + (f" ± {row.error_sd:.4f}" if row.trials > 1 else "")
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
+
+
+def _counts(values: list[str]) -> str:
+    counts = {value: values.count(value) for value in values}
+    if len(counts) == 1:
+        return values[0]
+    ordered = sorted(counts, key=lambda value: -counts[value])
+    return ", ".join(f"{value} ({counts[value]})" for value in ordered)
+
+
+def _header(names: list[str]) -> list[str]:
+    return [_row(names), "|" + "---|" * len(names)]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
