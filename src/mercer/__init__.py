@@ -3,7 +3,13 @@
 from mercer.bases import FullKernel, Landmarks, RandomFeatures, Sketch
 from mercer.combine import Average, ConjugateRounds, ExactSum, NewtonRounds
 from mercer.datasets import load_letter
-from mercer.estimators import KernelClassifier, KernelRanker, KernelRegressor, SolverPathDisplay
+from mercer.estimators import (
+    ImportanceLabeller,
+    KernelClassifier,
+    KernelRanker,
+    KernelRegressor,
+    SolverPathDisplay,
+)
 from mercer.kernels import (
     ArcCosine,
     Gaussian,
@@ -51,6 +57,7 @@ __all__ = [
     "FullKernel",
     "Gaussian",
     "GradientDescent",
+    "ImportanceLabeller",
     "KFold",
     "KernelClassifier",
     "KernelRanker",

@@ -15,10 +15,10 @@ from mercer.moments import Moments, MomentSums, QuerySums, Workspace
 from mercer.result import Progress, Targets, checked_blocks
 from mercer.sampling import fold_labels, uniform_indices
 from mercer.selection import Plan, PrimalProblem
-from mercer.selection.leave_one_out import QueryErrors, RowErrors
+from mercer.selection.leave_one_out import QueryErrors, RowErrors, RowScores
 from mercer.solvers import DualSystem
 from mercer.solvers.dual import ABSENT
-from mercer.validation import check_overflow
+from mercer.validation import check_finite, check_overflow
 
 
 def accumulate(
@@ -185,3 +185,36 @@ def leave_query_out(
     for piece in pieces():
         errors.add(*piece)
     return errors.found()
+
+
+def leverage(
+    source: RowSource,
+    basis: BasisTransformer,
+    plan: Plan,
+    directions: Array,
+    inverse: Array,
+    progress: Progress | None = None,
+) -> Array:
+    """Read rows a second time; return the leverage of each.
+
+    ``directions`` (M, r) are those of the moments of all rows, and ``inverse`` (r,) is what their
+    eigenvalues plus alpha are divided by.
+    """
+    done = 0
+
+    def pieces() -> Iterator[tuple[int, Any]]:
+        for block in source.blocks(plan.block_rows):
+            check_finite(block.X, start=block.start, names=source.feature_names)
+            yield block.start, block.X
+
+    def report(piece: tuple[int, Any]) -> None:
+        nonlocal done
+        done += piece[1].shape[0]
+        if progress is not None:
+            progress("scores", done, source.n_rows)
+
+    lanes = Lanes(lambda: RowScores(basis, directions, inverse), plan.lanes).run(
+        pieces(), lambda scores, piece: scores.add(*piece), report
+    )
+    found = {start: part for lane in lanes for start, part in lane.scores.items()}
+    return np.concatenate([found[start] for start in sorted(found)])

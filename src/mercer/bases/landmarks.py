@@ -13,13 +13,15 @@ from mercer.engines import Lanes
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.base import dense
-from mercer.sampling import kmeans_centers, uniform_indices
+from mercer.sampling import BY_KERNEL, chosen_rows, kmeans_centers, pool_size, uniform_indices
 from mercer.validation import check_choice, check_count, check_finite
 
 #: Entries of Gamma that a product holds at a time, a thread.
 PENALTY_ENTRIES = 2**22
 #: M when nothing says otherwise: in an estimator the plan may lower it to fit the memory limit.
 DEFAULT_SIZE = 2000
+#: Names of the ways to choose landmarks.
+SAMPLINGS = ["uniform", *BY_KERNEL, "kmeans"]
 
 
 class Landmarks(GradedBasis):
@@ -33,8 +35,10 @@ class Landmarks(GradedBasis):
     n_components : int or None
         M, the number of landmarks. None means 2000, or fewer where there are fewer rows or the
         memory limit of the estimator is lower.
-    sampling : "uniform", "kmeans" or array of shape (M, d)
-        How landmarks are chosen: rows without replacement, cluster centers, or the points given.
+    sampling : "uniform", "leverage", "bless", "rpcholesky", "kmeans" or array of shape (M, d)
+        How landmarks are chosen: rows at random, rows by approximate leverage scores (found
+        recursively, or by BLESS), pivots of a randomly pivoted Cholesky factor, cluster centers, or
+        the points given. All but the first look at 20 rows for each landmark (50 for centers).
     kernel : str, Kernel or None
         The kernel when the basis is used alone (None: Gaussian). In an estimator leave it None.
     random_state : int, Generator, RandomState or None
@@ -89,9 +93,16 @@ class Landmarks(GradedBasis):
         self.indices_: Array | None = None
         if not isinstance(self.sampling, str):
             points = self._given(source.n_features)
-        elif check_choice(self.sampling, "sampling", ["uniform", "kmeans"]) == "uniform":
+        elif check_choice(self.sampling, "sampling", SAMPLINGS) == "uniform":
             self.indices_ = uniform_indices(source.n_rows, size, rng)
             points = self._taken(source, self.indices_)
+        elif self.sampling in BY_KERNEL and not isinstance(kernel, Precomputed):
+            looked_at = uniform_indices(source.n_rows, pool_size(size), rng)
+            pool = dense(self._taken(source, looked_at))
+            if kernel.needs_rows:
+                kernel = kernel.fitted(pool[uniform_indices(len(pool), SAMPLE, rng)])
+            chosen = chosen_rows(self.sampling, kernel, pool, size, rng)
+            self.indices_, points = looked_at[chosen], pool[chosen]
         else:
             # Fifty rows a cluster place a center as well as all rows would.
             pool = self._taken(source, uniform_indices(source.n_rows, 50 * size, rng))
@@ -99,7 +110,7 @@ class Landmarks(GradedBasis):
         if isinstance(kernel, Precomputed):
             if self.indices_ is None:
                 raise ValueError(
-                    "a precomputed kernel has no points to cluster or to be given: use "
+                    "a precomputed kernel has no points to look at, to cluster or to be given: use "
                     "Landmarks(sampling='uniform')"
                 )
             return self._order(dense(points)[:, self.indices_], kernel, precision, may_widen)

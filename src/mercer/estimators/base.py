@@ -13,6 +13,7 @@ from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.combine import Combination, ExactSum, as_combination
 from mercer.contracts import Array, RowSource
 from mercer.estimators.batches import Batches
+from mercer.estimators.issued import warn_of_missing_weights
 from mercer.estimators.predicting import Predictions
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.resuming import fingerprint_of
@@ -137,6 +138,7 @@ class KernelEstimator(Predictions, Batches):
     ) -> Self:
         """Fit to rows, over shards or in one place."""
         settings = self._settings()
+        warn_of_missing_weights(X, sample_weight)
         if self._is_sharded(X, shard_labels):
             with self._all_or_nothing():
                 return self._fit_over_shards(X, y, sample_weight, shard_labels, settings, query)

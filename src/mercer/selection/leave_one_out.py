@@ -120,3 +120,24 @@ class QueryErrors:
     def found(self) -> tuple[Array, Array]:
         """Return mean squared errors (queries, alphas), and the weights of queries."""
         return np.array(self._errors), np.array(self._weights)
+
+
+class RowScores:
+    """Leverage of rows against the moments of all: ``g_i' (diag(s) + alpha)^-1 g_i``.
+
+    An accumulator for one lane; see :mod:`mercer.sampling.leverage` for what it approximates.
+    """
+
+    def __init__(self, basis: BasisTransformer, directions: Array, inverse: Array) -> None:
+        precision = basis.precision_
+        self.basis = basis
+        self.scores: dict[int, Array] = {}
+        self._directions = (directions * np.sqrt(inverse)).astype(precision)
+        self._workspace = Workspace(basis.size, precision)
+
+    def add(self, start: int, X: Rows) -> None:
+        """Score the rows of a block."""
+        rows = X.shape[0]
+        H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
+        G = H @ self._directions
+        self.scores[start] = np.einsum("ij,ij->i", G, G, dtype=np.float64)

@@ -9,7 +9,7 @@ from mercer.combine import FunctionShard, LocalModel, ShardSystem
 from mercer.contracts import Array, Rows
 from mercer.fit import fit
 from mercer.moments import Moments, PartialMoments
-from mercer.passes import accumulate, running_sums
+from mercer.passes import accumulate, leverage, running_sums
 from mercer.result import Targets, checked_blocks
 from mercer.selection import Plan, plan_fit
 from mercer.sharded.settings import Settings
@@ -93,6 +93,14 @@ def system_of(
     with naming(shard):
         (moments,) = accumulate(shard.source, targets, basis, plan, np.random.default_rng(0))
     return ShardSystem(moments, basis.whitener(), alpha, intercept)
+
+
+def leverage_of(
+    shard: Shard, basis: BasisTransformer, plan: Plan, directions: Array, inverse: Array
+) -> Array:
+    """Return the leverage of the rows of a shard: a task."""
+    with naming(shard):
+        return leverage(shard.source, basis, plan, directions, inverse)
 
 
 def points_of(shard: Shard) -> Rows:

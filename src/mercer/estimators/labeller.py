@@ -1,0 +1,251 @@
+"""Which rows of a pool are worth a label."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.bases import BasisTransformer, as_basis, as_generator
+from mercer.contracts import Array, RowSource
+from mercer.engines import as_engine
+from mercer.estimators.inputs import RowInputs
+from mercer.estimators.issued import remember
+from mercer.estimators.progress import progress_bar
+from mercer.estimators.targets import RegressionTargets
+from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.selection import parse_memory
+from mercer.sharded.pool import PoolScores, score_pool
+from mercer.solvers import Spectrum
+from mercer.sources import ArraySource, open_rows
+from mercer.sources.pools import Pool
+from mercer.sources.shards import ShardedSource, cut, describe
+from mercer.validation import check_choice, check_count, check_number
+
+#: Labels for each effective dimension, where alpha is chosen.
+LABELS = 5
+
+
+class ImportanceLabeller(RowInputs):
+    """Draw the rows of a pool to label, by what they tell (CRED).
+
+    .. math:: c_j = \\big\\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\big\\|^2, \\qquad
+              q_j = \\frac{c_j + \\bar c}{2 \\sum_k c_k}
+
+    Rows are drawn independently with probabilities q, and count ``1 / (N q_j)`` each, so that
+    weighted sums over them are those over the pool on average. One that is drawn twice is labelled
+    once and counts twice. Labels and weights belong together: without the weights a fit is worse
+    than one of rows drawn uniformly.
+
+    Parameters
+    ----------
+    kernel, basis, dtype, memory_limit, random_state, verbose
+        As in :class:`KernelRegressor`.
+    alpha : float or "auto"
+        The penalty that scores are for. "auto" takes the one with an effective dimension of a fifth
+        of the budget.
+    budget : int
+        How many draws the first round makes.
+    shards : int or None
+        Into how many shards the pool is cut; what is drawn is the same for any number.
+    engine : None, dask.distributed.Client, cluster or address
+        Where shards are.
+
+    Attributes
+    ----------
+    indices_ : array
+        Rows of the pool to be labelled, in increasing order, those of all rounds.
+    sample_weight_ : array
+        The weight of each of them.
+    count_ : array
+        How often each was drawn.
+    probability_ : array of shape (N,)
+        q.
+    n_draws_ : int
+        Draws of all rounds.
+    alpha_, effective_dimension_ : float
+        The penalty, and ``trace(Sigma (Sigma + alpha)^-1)``.
+    effective_sample_size_ : float
+        ``(sum w)^2 / sum w^2``: how many rows of equal weight are worth as much.
+    seconds_ : dict
+        By stage.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import ImportanceLabeller, KernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> pool = rng.standard_normal((2000, 2))
+    >>> labeller = ImportanceLabeller(basis="random_features", budget=100, random_state=0).fit(pool)
+    >>> chosen = labeller.indices_
+    >>> y = np.sin(pool[chosen, 0])  # a person's work
+    >>> model = KernelRegressor(random_state=0).fit(pool[chosen], y, labeller.sample_weight_)
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        basis: str | BasisTransformer = "auto",
+        alpha: float | str = "auto",
+        budget: int = 100,
+        *,
+        dtype: str = "auto",
+        memory_limit: int | float | str = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+        shards: int | None = None,
+        engine: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.basis = basis
+        self.alpha = alpha
+        self.budget = budget
+        self.dtype = dtype
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.verbose = verbose
+        self.shards = shards
+        self.engine = engine
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Score the rows of a pool and draw the first round.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse rows, path or row source
+            The pool; files are read in blocks, twice.
+        y : ignored
+            Labels that a source may have are not looked at.
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        with self._all_or_nothing():
+            rng = as_generator(self.random_state)
+            source = self._pool(X)
+            if self.budget > source.n_rows:
+                raise ValueError(
+                    f"budget must be at most the {source.n_rows} rows of the pool, got "
+                    f"{self.budget}: to label all of them, no choice is needed"
+                )
+            found = self._scored(source, rng)
+            total = float(found.scores.sum())
+            if not total > 0:
+                raise ValueError(
+                    "no row has a score above 0: the basis is 0 at all of them; check the kernel "
+                    "and the scale of the columns"
+                )
+            mean = total / source.n_rows
+            self.probability_ = (found.scores + mean) / (2 * total)
+            self.probability_ /= self.probability_.sum()
+            self.alpha_ = found.alpha
+            self.effective_dimension_ = found.effective_dimension
+            self.basis_, self.seconds_ = found.basis, found.seconds
+            self.kernel_ = found.basis.kernel_
+            self.n_draws_ = 0
+            self._drawn = np.zeros(source.n_rows, dtype=np.int64)
+            self._rng = np.random.default_rng(int(rng.integers(2**62)))
+            self._rows = X if isinstance(source.source, ArraySource) else None
+            self.select(self.budget)
+        return self
+
+    def select(self, budget: int | None = None) -> Array:
+        """Draw a further round; return the rows that are new, to be labelled.
+
+        Rows that were drawn before are not returned again: their labels are known, and they count
+        more. ``indices_`` and ``sample_weight_`` are of all rounds together.
+        """
+        check_is_fitted(self, "probability_")
+        number = check_count(self.budget if budget is None else budget, "budget")
+        chosen = np.searchsorted(np.cumsum(self.probability_), self._rng.random(number))
+        chosen = np.minimum(chosen, len(self.probability_) - 1)
+        new = np.unique(chosen)
+        new = new[self._drawn[new] == 0]
+        self._drawn += np.bincount(chosen, minlength=len(self._drawn))
+        self.n_draws_ += number
+        self.indices_ = np.flatnonzero(self._drawn)
+        self.count_ = self._drawn[self.indices_]
+        pool = len(self.probability_)
+        self.sample_weight_ = self.count_ / (pool * self.probability_[self.indices_])
+        if self._rows is not None:
+            remember(self._rows, self.indices_)
+        return np.asarray(new)
+
+    @property
+    def effective_sample_size_(self) -> float:
+        """``(sum w)^2 / sum w^2``."""
+        check_is_fitted(self, "sample_weight_")
+        return float(self.sample_weight_.sum() ** 2 / np.sum(self.sample_weight_**2))
+
+    def _check(self) -> None:
+        """Refuse parameters before any work."""
+        if isinstance(self.alpha, str):
+            if self.alpha != "auto":
+                raise ValueError(f"alpha must be a number over 0, or 'auto', got {self.alpha!r}")
+        else:
+            check_number(self.alpha, "alpha", above=0.0)
+        check_count(self.budget, "budget")
+        check_choice(self.dtype, "dtype", ["auto", "float32", "float64"])
+        parse_memory(self.memory_limit)
+        if self.shards is not None:
+            check_count(self.shards, "shards")
+        if isinstance(as_kernel(self.kernel), Precomputed):
+            raise ValueError("a precomputed kernel has no pool of rows: give rows, and a kernel")
+        if not (isinstance(self.basis, str) and self.basis == "auto"):
+            as_basis(self.basis)
+
+    def _pool(self, X: Any) -> Pool:
+        if isinstance(X, RowSource):
+            source = X
+        elif isinstance(X, (str, bytes)) or hasattr(X, "__fspath__"):
+            source = open_rows(X)
+        else:
+            names = None
+            rows = self._validated_rows(X, reset=True)
+            names = getattr(self, "feature_names_in_", None)
+            return Pool(ArraySource(rows, feature_names=names))
+        self._check_features(source, reset=True)
+        return Pool(source)
+
+    def _scored(self, pool: Pool, rng: np.random.Generator) -> PoolScores:
+        targets = RegressionTargets(np.zeros(1), np.ones(1), False)
+        settings: dict[str, Any] = {
+            "dtype": self.dtype,
+            "memory_limit": self.memory_limit,
+            "rng": rng,
+        }
+        kernel = as_kernel(self.kernel)
+        with progress_bar(self.verbose) as progress:
+            if self.shards is None and self.engine is None:
+                return score_pool(
+                    pool, targets, kernel, self.basis, self._alpha, progress=progress, **settings
+                )
+            engine = as_engine(self.engine)
+            try:
+                # Consecutive rows: what is drawn does not depend on how many shards there are.
+                shards = engine.place(cut(pool, self.shards or 2 * engine.width))
+                facts = engine.map(describe, shards, _nothing, label="looking")
+                source: Any = ShardedSource(engine, shards, facts)
+                return score_pool(source, targets, kernel, self.basis, self._alpha, **settings)
+            finally:
+                if engine is not self.engine and hasattr(engine, "close"):
+                    engine.close()
+
+    def _alpha(self, spectrum: Spectrum) -> float:
+        """Return alpha: what was asked for, or by the effective dimension."""
+        if not isinstance(self.alpha, str):
+            return float(self.alpha)
+        values = spectrum.values[spectrum.values > 0]
+        if not len(values):
+            return 1.0
+        grid = np.geomspace(1e-12 * values[-1], values[-1], 200)
+        dimensions = np.array([spectrum.effective_dimension(alpha) for alpha in grid])
+        enough = np.flatnonzero(dimensions <= self.budget / LABELS)
+        return float(grid[enough[0]] if len(enough) else grid[-1])
+
+
+def _nothing(source: RowSource) -> None:
+    """Sum up no targets: a pool has none."""
