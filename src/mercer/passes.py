@@ -55,7 +55,7 @@ def running_sums(
     def pieces() -> Iterator[tuple[int, tuple[Any, ...], int]]:
         # With folds, as many rows are read as fill a block for each, so that blocks stay large.
         for number, (block, Y) in enumerate(
-            checked_blocks(source, targets, plan.block_rows * plan.folds)
+            checked_blocks(source, targets, plan.block_rows * plan.folds, partial=True)
         ):
             columns: tuple[Any, ...] = (block.X, Y, block.weight)
             if pairs is not None:

@@ -145,9 +145,12 @@ class Clock:
 
 
 def checked_blocks(
-    source: RowSource, targets: Targets, rows: int
+    source: RowSource, targets: Targets, rows: int, *, partial: bool = False
 ) -> Iterator[tuple[RowBlock, Array]]:
-    """Yield blocks with their encoded targets; refuse what is not finite where it stands."""
+    """Yield blocks with their encoded targets; refuse what is not finite where it stands.
+
+    With ``partial`` some rows may have no label, and NaN for a target.
+    """
     weight_seen = 0.0
     for block in source.blocks(rows):
         check_finite(block.X, start=block.start, names=source.feature_names)
@@ -160,5 +163,13 @@ def checked_blocks(
             raise ValueError(
                 "a fit needs targets, and the source has none: name the column (target=...)"
             )
-        yield block, targets.encode(block.y, block.start)
+        Y = targets.encode(block.y, block.start)
+        if not partial and np.isnan(Y).any():
+            at = block.start + int(np.flatnonzero(np.isnan(Y).any(axis=1))[0])
+            raise ValueError(
+                f"y has no label at row {at}, and rows without one need sums over rows: use "
+                f"basis='landmarks' or 'random_features', solver='ridge' and selection='gcv' or "
+                f"'kfold', or drop these rows"
+            )
+        yield block, Y
     check_total_weight(weight_seen)

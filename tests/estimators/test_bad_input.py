@@ -145,9 +145,17 @@ def test_a_column_of_text_is_named():
 
 
 @over_bases
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_targets_that_are_not_finite(basis, value, word):
-    refused(KernelRegressor(basis=basis), X, changed(Y, 17, value), words=("y contains", word))
+def test_targets_that_are_not_finite(basis):
+    refused(
+        KernelRegressor(basis=basis), X, changed(Y, 17, np.inf), words=("y contains", "infinity")
+    )
+
+
+@over_bases
+def test_targets_that_are_missing_are_told(basis):
+    with pytest.warns(MercerWarning, match="1 of 30 rows have no label"):
+        KernelRegressor(basis=basis).fit(X, changed(Y, 17, np.nan))
+    refused(KernelRegressor(basis=basis), X, np.full(30, np.nan), words="no row has a label")
 
 
 @over_bases
@@ -180,7 +188,10 @@ def test_classes_that_are_numbers_of_every_size():
 
 def test_missing_classes():
     labels = np.array(["a", "b", None] * 10, dtype=object)
-    with pytest.raises((ValueError, TypeError), match=r"NaN|None|label|str"):
+    with pytest.warns(MercerWarning, match="10 of 30 rows have no label"):
+        assert KernelClassifier().fit(X, labels).classes_.tolist() == ["a", "b"]
+    labels = np.array(["a", 1, None] * 10, dtype=object)
+    with pytest.raises((ValueError, TypeError), match=r"label|str"):
         KernelClassifier().fit(X, labels)
 
 

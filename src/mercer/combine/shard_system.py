@@ -44,6 +44,11 @@ class ShardSystem:
     """
 
     def __init__(self, moments: Moments, whitener: Whitener, alpha: float, intercept: bool) -> None:
+        if moments.target_rows != moments.rows:
+            raise ValueError(
+                "rounds need a label for every row: use combine='sum' or 'average', or leave out "
+                "rows without one"
+            )
         self.weight = moments.weight
         A = whitener.matrix(moments.gram)
         b = whitener.vectors(moments.cross)

@@ -18,6 +18,7 @@ from mercer.estimators.predicting import Predictions
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.resuming import fingerprint_of
 from mercer.estimators.summary import Summary, summarize
+from mercer.estimators.unlabelled import with_unlabelled
 from mercer.fit import (
     effective_dimension,
     fit,
@@ -109,7 +110,12 @@ class KernelEstimator(Predictions, Batches):
     # -- fitting -------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, shard_labels: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        shard_labels: Any = None,
+        X_unlabelled: Any = None,
     ) -> Self:
         """Fit to rows.
 
@@ -121,17 +127,26 @@ class KernelEstimator(Predictions, Batches):
             held whole. The files of a list, and the partitions of a Dask array or data frame, are
             shards.
         y : array of shape (n,) or (n, k), or the name of the target column of a file
-            Targets.
+            Targets. Rows where it is NaN (or None, among classes) have no label: they count for
+            where rows are, and have no part in sums with y.
         sample_weight : array of shape (n,), or the name of a column of a file
             Weights, at least 0; weight 2 is the row twice.
         shard_labels : array of shape (n,) or None
             Which shard each row of an array belongs to, instead of ``shards``.
+        X_unlabelled : array or data frame, or None
+            Further rows without labels, where X is an array or a frame.
 
         Returns
         -------
         self
         """
-        return self._fit_rows(X, y, sample_weight, shard_labels)
+        if X_unlabelled is not None:
+            X, y, sample_weight = with_unlabelled(X, y, sample_weight, X_unlabelled)
+            self._announced_unlabelled = True
+        try:
+            return self._fit_rows(X, y, sample_weight, shard_labels)
+        finally:
+            self.__dict__.pop("_announced_unlabelled", None)
 
     def _fit_rows(
         self, X: Any, y: Any, sample_weight: Any, shard_labels: Any, query: Any = None
@@ -154,7 +169,9 @@ class KernelEstimator(Predictions, Batches):
                     return self._fit_source(source, settings, fixed_basis=False, previous=self.fit_)
                 return self._go_on(settings)
             self._targets = self._make_targets(source)
-            self._fit_source(source, settings, fixed_basis=self._targets.pairs is not None)
+            # Neither rows of queries nor rows without labels have a dual system.
+            sums = self._targets.pairs is not None or self.__dict__.pop("_partial", False)
+            self._fit_source(source, settings, fixed_basis=sums)
             self._fitted_to = fingerprint
             return self
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer.contracts import Array, RowSource
 from mercer.estimators.base import KernelEstimator
-from mercer.estimators.targets import ClassTargets, classes_of
+from mercer.estimators.targets import ClassTargets, classes_of, known_labels, missing
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -69,9 +69,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return self._with_classes(ClassTargets(functools.reduce(np.union1d, summaries)))
 
     def _check_targets(self, y: Any) -> Array:
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        return np.asarray(y)
+        labels = np.asarray(column_or_1d(y, warn=True))
+        check_classification_targets(known_labels(labels, missing(labels)))
+        return labels
 
     @available_if(KernelEstimator._can_add)
     def partial_fit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,10 +13,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mercer.contracts import Array, RowSource
+from mercer.estimators.targets import missing
 from mercer.kernels import Kernel, Precomputed, as_kernel
 from mercer.sources import ArraySource, as_source, names_columns, open_rows
 from mercer.sources.frames import from_frame
-from mercer.validation import check_finite, check_same_length, check_total_weight, check_weight
+from mercer.validation import (
+    MercerWarning,
+    check_finite,
+    check_same_length,
+    check_total_weight,
+    check_weight,
+)
 
 
 class RowInputs(BaseEstimator):
@@ -41,6 +49,7 @@ class RowInputs(BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool, query: Any = None
     ) -> RowSource:
         """Return rows as a source, checked as far as is possible without reading files."""
+        self._partial = False  # whether some rows have no label
         if isinstance(X, (str, Path, RowSource)):
             source = X if isinstance(X, RowSource) else as_source(X, y, sample_weight, query)
             if X is source and not (y is None and sample_weight is None and query is None):
@@ -67,6 +76,16 @@ class RowInputs(BaseEstimator):
                     f"qid must be one query a row where X is an array, got shape {query.shape}"
                 )
             check_same_length(X.shape[0], query, "qid")
+        absent = missing(y)
+        self._partial = bool(absent.any())
+        if self._partial and not self.__dict__.pop("_announced_unlabelled", False):
+            warnings.warn(
+                f"{int(absent.sum())} of {len(absent)} rows have no label (NaN or None): they "
+                f"count for where rows are, not for y; drop them if that is not meant, or give "
+                f"them as X_unlabelled",
+                MercerWarning,
+                stacklevel=5,
+            )
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64)

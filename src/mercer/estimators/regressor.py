@@ -132,9 +132,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     def _check_targets(self, y: Any) -> Array:
         if np.asarray(y).dtype.kind in "USO":
-            y = as_numbers(np.asarray(y), 0) if np.ndim(y) == 2 else as_numbers(y, 0)[:, 0]
+            found = as_numbers(np.asarray(y), 0, partial=True)
+            y = found if np.ndim(y) == 2 else found[:, 0]
         y = check_array(
-            y, ensure_2d=False, allow_nd=False, dtype="numeric", input_name="y", estimator=self
+            y,
+            ensure_2d=False,
+            allow_nd=False,
+            dtype="numeric",
+            ensure_all_finite="allow-nan",
+            input_name="y",
+            estimator=self,
         )
         return np.asarray(y)
 

@@ -55,9 +55,12 @@ class RegressionTargets(RowTargets):
     @classmethod
     def of(cls, y: Array, intercept: bool) -> RegressionTargets:
         """Take origin and scale from (a first block of) y."""
-        values = as_numbers(y, 0)
-        origin = values.mean(axis=0) if intercept else np.zeros(values.shape[1])
-        spread = np.sqrt(np.mean((values - origin) ** 2, axis=0))
+        values = as_numbers(y, 0, partial=not cls.ranks)
+        known = values[~missing(values)]
+        if not len(known):  # labels come later
+            known = np.zeros((1, values.shape[1]))
+        origin = known.mean(axis=0) if intercept else np.zeros(values.shape[1])
+        spread = np.sqrt(np.mean((known - origin) ** 2, axis=0))
         return cls(origin, _power_of_two(spread), np.ndim(y) == 2)
 
     @classmethod
@@ -82,8 +85,8 @@ class RegressionTargets(RowTargets):
         return len(self.scale)
 
     def encode(self, y: Array, start: int) -> Array:
-        """Return y of shape (rows, k), shifted and scaled."""
-        values = as_numbers(y, start)
+        """Return y of shape (rows, k), shifted and scaled; NaN where there is no label."""
+        values = as_numbers(y, start, partial=not self.ranks)
         if values.shape[1] != self.outputs:
             raise ValueError(f"y must have {self.outputs} columns as before, got {values.shape[1]}")
         return np.asarray((values - self.origin) / self.scale)
@@ -107,8 +110,11 @@ class TargetSummary:
     def of(cls, source: RowSource) -> TargetSummary:
         """Sum up the first rows: origin and scale need not be exact."""
         y = next(iter(source.targets(ROWS)))
-        values = as_numbers(y, 0)
-        return cls(len(values), values.mean(axis=0), values.var(axis=0), np.ndim(y) == 2)
+        values = as_numbers(y, 0, partial=True)
+        known = values[~missing(values)]
+        if not len(known):
+            known = np.zeros((1, values.shape[1]))
+        return cls(len(known), known.mean(axis=0), known.var(axis=0), np.ndim(y) == 2)
 
 
 def classes_of(source: RowSource) -> Array:
@@ -116,8 +122,24 @@ def classes_of(source: RowSource) -> Array:
     return ClassTargets.of_source(source, ROWS).classes
 
 
-def as_numbers(y: Array, start: int) -> Array:
-    """Return y as finite float64 of shape (rows, k)."""
+def missing(y: Array) -> Array:
+    """Tell which rows have no label: NaN, or None among classes.
+
+    >>> missing(np.array([1.0, np.nan])), missing(np.array(["a", None], dtype=object))
+    (array([False,  True]), array([False,  True]))
+    """
+    y = np.asarray(y)
+    if y.dtype.kind == "f":
+        absent = np.isnan(y)
+    elif y.dtype.kind == "O":
+        absent = np.array([[v is None or v != v for v in np.atleast_1d(row)] for row in y])
+    else:
+        return np.zeros(len(y), dtype=bool)
+    return np.asarray(absent.reshape(len(y), -1).all(axis=1)) if len(y) else np.zeros(0, dtype=bool)
+
+
+def as_numbers(y: Array, start: int, partial: bool = False) -> Array:
+    """Return y as finite float64 of shape (rows, k); if ``partial``, rows may be all NaN."""
     values = np.asarray(y)
     if values.dtype.kind not in "fiub":
         try:
@@ -128,8 +150,21 @@ def as_numbers(y: Array, start: int) -> Array:
                 f"{values.ravel()[:1]!r}); for classes use KernelClassifier"
             ) from error
     values = values.astype(np.float64, copy=False).reshape(len(values), -1)
-    check_finite(values, start=start, what="y")
+    if partial and len(values):
+        check_finite(np.where(missing(values)[:, None], 0.0, values), start=start, what="y")
+    else:
+        check_finite(values, start=start, what="y")
     return values
+
+
+def known_labels(y: Array, absent: Array) -> Array:
+    """Return the labels that are there; among None, whole numbers are whole numbers again."""
+    y = np.asarray(y)
+    if not absent.any():
+        return y
+    found = y[~absent]
+    mixed = len({isinstance(label, str) for label in found}) > 1  # refused where classes are found
+    return np.asarray(found.tolist()) if found.dtype.kind == "O" and not mixed else found
 
 
 @dataclass(frozen=True)
@@ -143,7 +178,7 @@ class ClassTargets(RowTargets):
         """Find the classes in a pass over y alone."""
         found: Array | None = None
         for y in source.targets(rows):
-            values = np.unique(y)
+            values = np.unique(known_labels(y, missing(y)))
             found = values if found is None else np.union1d(found, values)
         if found is None:
             raise ValueError("the source has no rows to find classes in")
@@ -160,7 +195,15 @@ class ClassTargets(RowTargets):
         return np.ones(self.outputs)
 
     def encode(self, y: Array, start: int) -> Array:
-        """Return +1 and -1 of shape (rows, k)."""
+        """Return +1 and -1 of shape (rows, k); NaN where there is no label."""
+        absent = missing(y)
+        if absent.any():
+            found = np.full((len(y), self.outputs), np.nan)
+            found[~absent] = self._encode(known_labels(y, absent), start)
+            return found
+        return self._encode(y, start)
+
+    def _encode(self, y: Array, start: int) -> Array:
         codes = np.searchsorted(self.classes, y)
         codes = np.minimum(codes, len(self.classes) - 1)
         unknown = self.classes[codes] != y

@@ -54,10 +54,16 @@ class MomentSums:
         self.cross = np.zeros((size, outputs + 1))  # the last column is the sum of h
         self.sum_y = np.zeros(outputs)
         self.sum_yy = np.zeros(outputs)
+        self.missing_rows = 0  # rows without a label, which have no part in sums with y
+        self.missing_weight = 0.0
+        self.missing_h = np.zeros(size)
         self._workspace = workspace or Workspace(size, basis.precision_)
 
     def add(self, X: Rows, Y: Array, weight: Array | None = None) -> None:
-        """Add the rows of a block: X (rows, d), Y (rows, k), weight (rows,) or None."""
+        """Add the rows of a block: X (rows, d), Y (rows, k), weight (rows,) or None.
+
+        Rows of Y that are NaN have no label.
+        """
         # An overflow is found in the sums, and said in words.
         with np.errstate(over="ignore", invalid="ignore"):
             self._add(X, Y, weight)
@@ -66,7 +72,8 @@ class MomentSums:
         rows = X.shape[0]
         H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
         right = np.ones((rows, Y.shape[1] + 1))
-        right[:, :-1] = Y
+        absent = np.isnan(Y[:, 0])
+        right[:, :-1] = np.where(absent[:, None], 0.0, Y) if absent.any() else Y
         if weight is None:
             self.weight += rows
             self.rows += rows
@@ -79,6 +86,11 @@ class MomentSums:
         self.sum_y += right[:, -1] @ right[:, :-1]
         self.sum_yy += np.einsum("ij,ij->j", right[:, :-1], right[:, :-1])
         self.cross += H.T @ right.astype(H.dtype, copy=False)
+        if absent.any():
+            ones = right[absent, -1]  # roots of weights
+            self.missing_rows += int(np.count_nonzero(ones))
+            self.missing_weight += float(ones @ ones)
+            self.missing_h += ones @ H[absent].astype(np.float64)
         # NumPy turns H'H into one SYRK and mirrors it.
         self.gram += np.matmul(H.T, H, out=self._workspace.product)
 
@@ -86,7 +98,9 @@ class MomentSums:
         """Add the sums of another lane."""
         self.rows += other.rows
         self.weight += other.weight
-        for name in ("gram", "cross", "sum_y", "sum_yy"):
+        self.missing_rows += other.missing_rows
+        self.missing_weight += other.missing_weight
+        for name in ("gram", "cross", "sum_y", "sum_yy", "missing_h"):
             mine = getattr(self, name)
             mine += getattr(other, name)
 
@@ -104,9 +118,9 @@ class MomentSums:
             weight=self.weight,
             sum_h=sum_h,
             gram=self.gram,
-            target_rows=self.rows,
-            target_weight=self.weight,
-            target_sum_h=sum_h,
+            target_rows=self.rows - self.missing_rows,
+            target_weight=self.weight - self.missing_weight if self.missing_rows else self.weight,
+            target_sum_h=sum_h - self.missing_h,
             cross=self.cross[:, :-1].copy(),
             sum_y=self.sum_y,
             sum_yy=self.sum_yy,

@@ -128,7 +128,8 @@ class Moments:
     def normal_equations(self, whitener: Whitener, intercept: bool) -> NormalEquations:
         """Return (A, b) in the coordinates of ``whitener``."""
         check_total_weight(self.weight)
-        check_total_weight(self.target_weight)
+        if not self.target_weight > 0:
+            raise ValueError("no row has a label: a fit needs some y that is not NaN")
         A = whitener.matrix(self.gram)
         A /= self.weight
         b = whitener.vectors(self.cross) / self.target_weight
@@ -160,7 +161,8 @@ class Moments:
     def squared_error(self, coefficients: Array, intercept: Array) -> Array:
         """Return ``sum_i w_i (y_i - c'h(x_i) - a)^2`` over labelled rows, for each column of c.
 
-        Only for moments whose rows are all labelled. Columns of ``coefficients`` (M, k) and
+        Where some rows have no label, all rows stand for the labelled ones in the mean of the
+        squares of f. Columns of ``coefficients`` (M, k) and
         entries of ``intercept`` (k,) belong to the outputs, repeated where there are several
         solutions: shapes (M, l * k) and (l * k,) give (l * k,).
         """
@@ -177,12 +179,13 @@ class Moments:
     ) -> Array:
         """Return the squared error of fits known by ``c'Sc``, ``c't`` and ``c'sum_h`` alone."""
         repeats = len(intercept) // len(self.sum_y)
+        share = self.target_weight / self.weight if self.weight else 1.0  # 1 if all have labels
         error = (
             np.tile(self.sum_yy, repeats)
-            + fit_square
-            + self.weight * intercept**2
+            + share * fit_square
+            + self.target_weight * intercept**2
             - 2.0 * fit_cross
             - 2.0 * intercept * np.tile(self.sum_y, repeats)
-            + 2.0 * intercept * fit_sum
+            + 2.0 * intercept * share * fit_sum
         )
         return np.asarray(np.maximum(error, 0.0))

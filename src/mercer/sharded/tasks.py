@@ -65,13 +65,16 @@ def model_of(
             rng=settings.rng(2, shard.number),
             shared=shared,
         )
+    weight = fitted.weight
+    if fitted.folds is not None:  # a shard counts by the labels it has
+        weight = sum(fold.target_weight for fold in fitted.folds)
     coefficients, points = fitted.coefficients, None
     if shared is None:
         coefficients, points = fitted.basis.expansion(coefficients)
     return LocalModel(
         rows=fitted.n_rows,
         weight=fitted.weight,
-        share=targets.share(fitted.weight),
+        share=targets.share(weight),
         coefficients=coefficients,
         intercept=fitted.intercept,
         points=points,

@@ -1,0 +1,57 @@
+"""Rows without labels beside rows with labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from mercer.contracts import RowSource
+
+
+def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and weights with further rows that have no label and weight 1.
+
+    >>> X, y, _ = with_unlabelled([[1.0], [2.0]], [5, 6], None, [[3.0]])
+    >>> X.tolist(), y.tolist()
+    ([[1.0], [2.0], [3.0]], [5, 6, None])
+    """
+    if isinstance(X, (str, RowSource)) or hasattr(X, "__fspath__") or hasattr(X, "dask"):
+        raise TypeError(
+            "X_unlabelled goes with arrays and data frames: in files, leave y empty (NaN) where a "
+            "row has no label"
+        )
+    if y is None:
+        raise ValueError("rows with labels need y beside X_unlabelled")
+    names = [getattr(part, "columns", None) for part in (X, more)]
+    if names[0] is not None and names[1] is not None and list(names[0]) != list(names[1]):
+        raise ValueError(
+            f"X_unlabelled must have the columns of X, {list(names[0])}, got {list(names[1])}"
+        )
+    if np.ndim(more) != 2 and not scipy.sparse.issparse(more):
+        raise ValueError(f"X_unlabelled must be rows, got an array of shape {np.shape(more)}")
+    if columns_of(X) != columns_of(more):
+        raise ValueError(
+            f"X_unlabelled must have the {columns_of(X)} columns of X, got {columns_of(more)}"
+        )
+    count = more.shape[0] if hasattr(more, "shape") else len(more)
+    labels = np.asarray(y)
+    shape = (count, *labels.shape[1:])
+    if labels.dtype.kind == "f":
+        filled = np.concatenate([labels, np.full(shape, np.nan)])
+    else:  # None: classes that are whole numbers stay so
+        filled = np.concatenate([labels.astype(object), np.empty(shape, dtype=object)])
+    if sample_weight is not None:
+        sample_weight = np.concatenate([np.asarray(sample_weight, dtype=float), np.ones(count)])
+    if scipy.sparse.issparse(X) or scipy.sparse.issparse(more):
+        return scipy.sparse.vstack([X, more]).tocsr(), filled, sample_weight
+    stacked = np.vstack([np.asarray(X), np.asarray(more)])
+    if names[0] is not None and hasattr(X, "iloc"):
+        stacked = type(X)(stacked, columns=names[0])
+    return stacked, filled, sample_weight
+
+
+def columns_of(X: Any) -> int:
+    """Return the number of columns of rows."""
+    return int(X.shape[1]) if hasattr(X, "shape") else len(np.asarray(X)[0])
