@@ -17,7 +17,7 @@ from mercer.contracts import Array, RowSource
 from mercer.kernels import Kernel
 from mercer.matrix_free import fit_by_products
 from mercer.moments import Moments
-from mercer.passes import accumulate, dual_system, leave_one_out
+from mercer.passes import accumulate, dual_system, leave_one_out, settle
 from mercer.result import Clock, Fit, Progress, Targets, judged
 from mercer.selection import Criterion, DualProblem, Plan, PrimalProblem, Problem
 from mercer.solvers import (
@@ -56,6 +56,10 @@ def fit(
     """
     clock = Clock()
     if isinstance(solver, PreconditionedCG):
+        if shared is None and getattr(plan.basis, "sampling", "") in ("labels", "leverage"):
+            with clock.stage("basis"):
+                shared = plan.basis.fit_source(source, kernel, rng, plan.precision)
+                settle(shared, source, targets, plan, rng)
         chosen: dict[str, Any] = {}
         if alpha is None:
             first = pilot(source, targets, kernel, plan, alphas, criterion, intercept, rng)
@@ -79,6 +83,7 @@ def fit(
     direct = Ridge() if isinstance(solver, IterativeSolver) else solver
     with clock.stage("basis"):
         basis = shared or plan.basis.fit_source(source, kernel, rng, plan.precision, plan.may_widen)
+        settle(basis, source, targets, plan, rng, progress)
 
     def second_pass(*arguments: Any) -> tuple[Array, Array]:
         return leave_one_out(source, targets, basis, plan, *arguments)

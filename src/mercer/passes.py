@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -33,6 +34,27 @@ def accumulate(
     return [sums.total() for sums in running_sums(source, targets, basis, plan, rng, progress)]
 
 
+def candidate_plan(plan: Plan, basis: BasisTransformer) -> Plan:
+    """Return the plan of a pass over more functions than the fit will have."""
+    rows = max(256, plan.block_rows * plan.size // max(1, basis.size))
+    return replace(plan, folds=1, held_out=None, block_rows=min(plan.block_rows, rows))
+
+
+def settle(
+    basis: BasisTransformer,
+    source: RowSource,
+    targets: Targets,
+    plan: Plan,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> None:
+    """Choose among the candidates of a basis, if it has any, by a pass over the rows."""
+    if basis.unsettled:
+        narrow = candidate_plan(plan, basis)
+        (sums,) = running_sums(source, targets, basis, narrow, rng, progress, basis.needs_gram)
+        basis.settle(sums.total(), rng)
+
+
 def running_sums(
     source: RowSource,
     targets: Targets,
@@ -40,6 +62,7 @@ def running_sums(
     plan: Plan,
     rng: np.random.Generator,
     progress: Progress | None = None,
+    with_gram: bool = True,
 ) -> Sequence[MomentSums]:
     """Add up all rows of a source, by fold.
 
@@ -77,8 +100,11 @@ def running_sums(
     def make() -> list[MomentSums]:
         workspace = Workspace(basis.size, basis.precision_)
         if pairs is not None:
-            return [QuerySums(basis, targets.outputs, pairs, workspace) for _ in range(plan.folds)]
-        return [MomentSums(basis, targets.outputs, workspace) for _ in range(plan.folds)]
+            return [
+                QuerySums(basis, targets.outputs, pairs, workspace, with_gram)
+                for _ in range(plan.folds)
+            ]
+        return [MomentSums(basis, targets.outputs, workspace, with_gram) for _ in range(plan.folds)]
 
     done = 0
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from mercer.bases import BasisTransformer, FullKernel, Landmarks, RandomFeatures, Sketch
 from mercer.combine import Average, Combination, NewtonRounds
 from mercer.estimators import KernelClassifier, KernelRanker, KernelRegressor
+from mercer.estimators.baselines import EigenfunctionRegressor, TruncatedRidge
 from mercer.solvers import KCGM, BaseSolver, GradientDescent, PreconditionedCG, Ridge
 from mercer.validation import check_choice, closest
 
@@ -30,6 +32,7 @@ class Recipe:
     combine: Combination | None = None  # None: all rows in one place
     ranks: bool = False  # by pairs of rows
     selection: str = "gcv"
+    kind: str = ""  # an estimator of its own
 
 
 #: DKRR: Zhang, Duchi and Wainwright (2015). FALKON: Rudi, Carratino and Rosasco (2017). KCGM: Lin
@@ -40,7 +43,8 @@ class Recipe:
 #: Cortes, Mohri and Rastogi (2007), which has the minimizer of LSRank at ``alpha = 1 / C``, and
 #: chooses C by leave-one-out. DRank-RF and DRank-RF-C: *Distributed Least Square Ranking with
 #: Random Features*, whose rounds leave out pairs of rows in different shards: give the shards as
-#: ``qid`` for that.
+#: ``qid`` for that. CRED: Murata and Suzuki (2021), *Gradient Descent in RKHS with Importance
+#: Labeling*; KTR3: Jun, Cutkosky and Orabona (2019); SSSR: Ji et al. (2012).
 RECIPES: dict[str, Recipe] = {
     "KRR": Recipe("exact kernel ridge regression", FullKernel),
     "KRR-RF": Recipe("ridge regression on random features", RandomFeatures),
@@ -63,6 +67,33 @@ RECIPES: dict[str, Recipe] = {
     "sketched KCGM": Recipe("kernel conjugate gradients on a sketch", Sketch, KCGM),
     "Nystroem KCGM": Recipe("kernel conjugate gradients on landmarks", Landmarks, KCGM),
     "GD": Recipe("gradient descent, stopped early", RandomFeatures, GradientDescent),
+    "KRR-Nystroem leverage": Recipe(
+        "ridge regression on landmarks by leverage scores", partial(Landmarks, sampling="leverage")
+    ),
+    "Nystroem KCGM leverage": Recipe(
+        "kernel conjugate gradients on landmarks by leverage scores",
+        partial(Landmarks, sampling="leverage"),
+        KCGM,
+    ),
+    "DKRR-RF data-dependent": Recipe(
+        "features that labels choose and all shards share, averaged",
+        partial(RandomFeatures, sampling="labels"),
+        combine=Average(),
+    ),
+    "DKRR-RF semi-supervised": Recipe(
+        "shared features, averaged; fit with rows without labels (NaN, or X_unlabelled)",
+        RandomFeatures,
+        combine=Average(),
+    ),
+    "CRED": Recipe("ridge regression of rows from an ImportanceLabeller", FullKernel),
+    "CRED-GD": Recipe(
+        "gradient descent on rows from an ImportanceLabeller", FullKernel, GradientDescent
+    ),
+    "RF-CRED-GD": Recipe("the same with random features", RandomFeatures, GradientDescent),
+    "KTR3": Recipe(
+        "ridge regression on a random beginning of the rows, cut off", FullKernel, kind="KTR3"
+    ),
+    "SSSR": Recipe("least squares on the first eigenfunctions of all rows", Landmarks, kind="SSSR"),
     "LSRank": Recipe("exact least-squares ranking", FullKernel, ranks=True),
     "MPRank": Recipe(
         "magnitude-preserving ranking: the exact kernel, alpha by leave-one-out",
@@ -100,7 +131,7 @@ def recipe(
     *,
     n_components: int | None = None,
     **parameters: Any,
-) -> KernelRegressor | KernelClassifier | KernelRanker:
+) -> KernelRegressor | KernelClassifier | KernelRanker | EigenfunctionRegressor:
     """Return the estimator that a paper calls by this name.
 
     Parameters
@@ -127,9 +158,17 @@ def recipe(
     for parameter, instead in taken.items():
         if parameter in parameters:
             raise ValueError(f"{name} says what {parameter} is: use {instead}")
-    if n_components is not None and found.basis is FullKernel:
+    if n_components is not None and found.basis is FullKernel and not found.kind:
         raise ValueError(f"{name} has a function at every row: leave out n_components")
     basis = found.basis() if n_components is None else found.basis(n_components)
+    if found.kind:
+        if task == "classification":
+            raise ValueError(f"{name} is for numbers: leave out task")
+        estimators: dict[str, Any] = {"KTR3": TruncatedRidge, "SSSR": EigenfunctionRegressor}
+        made: KernelRegressor | EigenfunctionRegressor = estimators[found.kind](
+            basis=basis, **parameters
+        )
+        return made
     parts: dict[str, Any] = {"basis": basis, "solver": found.solver()}
     if found.combine is not None:
         if "shards" not in parameters and "engine" not in parameters:

@@ -111,14 +111,19 @@ def test_communication_adds_up():
 def test_every_recipe_fits(name, task):
     found = RECIPES[name]
     settings = {"kernel": "gaussian", "random_state": 0}
+    if found.kind and task == "classification":
+        with pytest.raises(ValueError, match="for numbers"):
+            recipe(name, task, **settings)
+        return
     if found.combine is not None:
         settings["shards"] = 4
-    if name not in ("KRR", "DKRR", "KCGM"):
+    if name not in ("KRR", "DKRR", "KCGM", "CRED", "CRED-GD", "KTR3"):
         settings["n_components"] = 50
-    if found.solver.__name__ in ("Ridge", "PreconditionedCG"):
+    if found.solver.__name__ in ("Ridge", "PreconditionedCG") and name != "SSSR":
         settings["alpha"] = 1e-4
     model = recipe(name, task, **settings)
-    assert isinstance(model, KernelRegressor if task == "regression" else KernelClassifier)
+    if name != "SSSR":
+        assert isinstance(model, KernelRegressor if task == "regression" else KernelClassifier)
     target = Y[:, 0] if task == "regression" else CLASSES
     assert model.fit(X, target).score(X, target) > 0.7
     if found.combine is not None:

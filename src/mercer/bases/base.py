@@ -168,6 +168,15 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def factorize(self, may_widen: bool) -> None:
         """Make up for what a lean fit left out: drop functions that depend on others."""
 
+    #: Whether functions are still to be chosen among candidates, by sums over rows.
+    unsettled = False
+    #: Whether that takes the sums of products of candidates, beside those with y.
+    needs_gram = True
+
+    def settle(self, moments: Any, rng: np.random.Generator) -> None:
+        """Choose among the candidates, by the moments of their values."""
+        raise TypeError(f"{type(self).__name__} has no candidates to choose among")
+
     def widen(self) -> None:
         """Evaluate in float64 from now on."""
         self.precision_ = "float64"

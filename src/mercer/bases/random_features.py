@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from mercer.bases.base import BasisTransformer
+from mercer.bases.base import BLOCK, BasisTransformer
 from mercer.bases.landmarks import DEFAULT_SIZE
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
+from mercer.kernels.feature_maps import WeightedFeatures, chosen_features
 from mercer.sampling import uniform_indices
-from mercer.validation import check_count, check_flag
+from mercer.validation import (
+    check_choice,
+    check_count,
+    check_finite,
+    check_flag,
+    check_number,
+    check_same_length,
+)
 
 
 class RandomFeatures(BasisTransformer):
@@ -29,6 +38,18 @@ class RandomFeatures(BasisTransformer):
         M, the number of features; None means 2000.
     orthogonal : bool
         Draw frequencies with orthogonal directions: the same mean, a lower variance.
+    sampling : "plain", "labels" or "leverage"
+        Whether functions are taken as they are drawn, or chosen among ``candidates`` times as many
+        by what rows say of them: by ``(sum_i w_i y_i psi(x_i))^2`` (Liu et al., 2020; Li, Liu and
+        Wang, 2022), or by their ridge leverage, which needs no labels and the products of all
+        candidates.
+    candidates : int
+        How many are drawn for each that is chosen.
+    weighting : "none" or "unbiased"
+        "none" takes the chosen ones as they are, a selection by labels; "unbiased" multiplies
+        psi_j by ``sqrt(p / q_j)``, so that products still average to the kernel.
+    alpha : float
+        The penalty that leverage is for.
     kernel : str, Kernel or None
         The kernel when the basis is used alone (None: Gaussian). In an estimator leave it None.
     random_state : int, Generator, RandomState or None
@@ -49,9 +70,17 @@ class RandomFeatures(BasisTransformer):
         orthogonal: bool = False,
         kernel: str | Kernel | None = None,
         random_state: Any = None,
+        sampling: str = "plain",
+        candidates: int = 5,
+        weighting: str = "none",
+        alpha: float = 1e-3,
     ) -> None:
         self.n_components = n_components
         self.orthogonal = orthogonal
+        self.sampling = sampling
+        self.candidates = candidates
+        self.weighting = weighting
+        self.alpha = alpha
         self.kernel = kernel
         self.random_state = random_state
 
@@ -72,15 +101,85 @@ class RandomFeatures(BasisTransformer):
     ) -> Self:
         """Resolve the kernel on a sample of rows and draw the functions."""
         check_flag(self.orthogonal, "orthogonal")
+        check_choice(self.sampling, "sampling", ["plain", "labels", "leverage"])
+        check_choice(self.weighting, "weighting", ["none", "unbiased"])
+        check_count(self.candidates, "candidates")
+        check_number(self.alpha, "alpha of RandomFeatures", above=0.0)
         pilot = np.zeros((1, source.n_features))
         if kernel.needs_rows:
             pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
         self.kernel_ = kernel.fitted(pilot)
-        self.features_ = self.kernel_.feature_map(
-            self.wanted_size(source.n_rows), source.n_features, rng, self.orthogonal
-        )
+        size = self.wanted_size(source.n_rows)
+        self._wanted = None if self.sampling == "plain" else size
+        drawn = size if self._wanted is None else size * self.candidates
+        self.features_ = self.kernel_.feature_map(drawn, source.n_features, rng, self.orthogonal)
+        if self._wanted is not None:
+            chosen_features(self.features_, np.arange(1))  # says so where there is no choice
         self.precision_ = precision
         return self
+
+    @property
+    def unsettled(self) -> bool:  # type: ignore[override]
+        """Whether features are still to be chosen among candidates."""
+        return getattr(self, "_wanted", None) is not None
+
+    @property
+    def needs_gram(self) -> bool:  # type: ignore[override]
+        """Whether the choice takes the products of candidates."""
+        return self.sampling == "leverage"
+
+    def settle(self, moments: Any, rng: np.random.Generator) -> None:
+        """Choose among the candidates, by the moments of their values."""
+        assert self._wanted is not None
+        if self.sampling == "labels":
+            scores = np.sum(moments.cross**2, axis=1)
+        else:
+            values, vectors = np.linalg.eigh(moments.gram / moments.weight)
+            values = np.maximum(values, 0.0)
+            scores = vectors**2 @ (values / (values + self.alpha))
+        if not scores.sum() > 0:
+            raise ValueError(
+                "all candidates have a score of 0: y is constant, or there are no labels; use "
+                "sampling='plain' or 'leverage'"
+            )
+        share = scores / scores.sum()
+        if self.weighting == "none":
+            positive = int(np.count_nonzero(share))
+            chosen = rng.choice(
+                len(share), size=min(self._wanted, positive), replace=False, p=share
+            )
+            self.features_ = chosen_features(self.features_, np.sort(chosen))
+        else:  # with replacement: each draw is unbiased
+            chosen = np.sort(rng.choice(len(share), size=self._wanted, p=share))
+            weights = 1.0 / np.sqrt(len(share) * share[chosen])
+            self.features_ = WeightedFeatures(chosen_features(self.features_, chosen), weights)
+        self._wanted = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the functions; y is for ``sampling="labels"``: numbers, or classes."""
+        if self.sampling == "labels" and y is None:
+            raise ValueError("sampling='labels' needs y: fit(X, y)")
+        self._labels = None if y is None else np.asarray(y)
+        try:
+            return super().fit(X, y)
+        finally:
+            del self._labels
+
+    def _fit_alone(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
+        super()._fit_alone(source, kernel, rng)
+        if not self.unsettled:
+            return
+        gram = np.zeros((self.size, self.size) if self.needs_gram else (0, 0))
+        columns = np.zeros((source.n_rows, 1))
+        if self._labels is not None:
+            columns = _columns(self._labels, source.n_rows)
+        cross = np.zeros((self.size, columns.shape[1]))
+        for block in source.blocks(BLOCK):
+            H = self.evaluate(block.X)
+            if self.needs_gram:
+                gram += H.T @ H
+            cross += H.T @ columns[block.start : block.start + block.n_rows]
+        self.settle(SimpleNamespace(gram=gram, cross=cross, weight=float(source.n_rows)), rng)
 
     @property
     def size(self) -> int:
@@ -100,3 +199,13 @@ class RandomFeatures(BasisTransformer):
     def resized(self, size: int) -> RandomFeatures:
         """Return a copy that asks for ``size`` features."""
         return clone(self).set_params(n_components=size)  # type: ignore[no-any-return]
+
+
+def _columns(y: Array, n_rows: int) -> Array:
+    """Return y as columns of numbers: one of +1 and -1 a class, or centered."""
+    check_same_length(n_rows, y, "y")
+    if y.dtype.kind == "f":
+        values = y.reshape(len(y), -1)
+        check_finite(values, what="y")
+        return np.asarray(values - values.mean(axis=0))
+    return np.where(y[:, None] == np.unique(y), 1.0, -1.0)

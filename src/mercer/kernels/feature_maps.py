@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -137,6 +137,48 @@ class MultipliedFeatures:
         for part in self.parts[1:]:
             out *= part(X, precision)
         return out
+
+
+@dataclass(frozen=True)
+class WeightedFeatures:
+    """Features that count more or less: ``psi_j(x) v_j``."""
+
+    part: FeatureMap
+    weights: Array  # (M,)
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        return self.part.size
+
+    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+        """Return the values of the features, times their weights."""
+        out = self.part(X, precision, out)
+        out *= self.weights.astype(precision)
+        return out
+
+
+def chosen_features(features: FeatureMap, indices: Array) -> FeatureMap:
+    """Return some of the functions, in the order of ``indices``.
+
+    >>> rng = np.random.default_rng(0)
+    >>> drawn = FourierFeatures.draw(rng.standard_normal((2, 5)), rng)
+    >>> chosen_features(drawn, np.array([3, 1])).phase == drawn.phase[[3, 1]]
+    array([ True,  True])
+    """
+    if isinstance(features, MultipliedFeatures):
+        return MultipliedFeatures(tuple(chosen_features(part, indices) for part in features.parts))
+    if isinstance(features, (ColumnFeatures, StackedFeatures)) or not is_dataclass(features):
+        raise ValueError(
+            f"features of a {type(features).__name__.removesuffix('Features').lower()} kind cannot "
+            f"be chosen one by one: use sampling='plain', or a kernel that is no sum and not linear"
+        )
+    arrays = {
+        field.name: value[..., indices]
+        for field in fields(features)
+        if isinstance(value := getattr(features, field.name), np.ndarray)
+    }
+    return replace(features, **arrays)
 
 
 def gaussian_directions(

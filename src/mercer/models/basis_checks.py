@@ -16,6 +16,7 @@ from mercer.kernels.feature_maps import (
     MultipliedFeatures,
     ReluFeatures,
     StackedFeatures,
+    WeightedFeatures,
 )
 from mercer.kernels.spline import SplineFeatures
 from mercer.models.checks import numbers
@@ -74,6 +75,9 @@ def _feature_map_size(features: Any, n_features: int) -> int:
             raise ValueError(f"order of the features must be over 0.5, got {features.order}")
     elif isinstance(features, ColumnFeatures) and features.size != n_features:
         raise ValueError(f"the features must be {n_features} columns, got {features.size}")
+    elif isinstance(features, WeightedFeatures):
+        size = _feature_map_size(features.part, n_features)
+        numbers(features.weights, "weights of features", (size,))
     elif isinstance(features, (StackedFeatures, MultipliedFeatures)):
         sizes = {_feature_map_size(part, n_features) for part in features.parts}
         if not sizes or (isinstance(features, MultipliedFeatures) and len(sizes) > 1):

@@ -18,6 +18,7 @@ from mercer.kernels.feature_maps import (
     MultipliedFeatures,
     ReluFeatures,
     StackedFeatures,
+    WeightedFeatures,
 )
 from mercer.kernels.spline import SplineFeatures
 from mercer.moments import Moments
@@ -38,6 +39,7 @@ FEATURE_MAPS: tuple[type, ...] = (
     ReluFeatures,
     SplineFeatures,
     StackedFeatures,
+    WeightedFeatures,
 )
 
 PROJECTIONS: tuple[type, ...] = tuple(KINDS.values())

@@ -20,8 +20,15 @@ class Workspace:
     def __init__(self, size: int, precision: Precision) -> None:
         self.size = size
         self.precision = precision
-        self.product = np.empty((size, size), dtype=precision)
+        self._product: Array | None = None
         self._blocks: list[Array] = []
+
+    @property
+    def product(self) -> Array:
+        """The buffer for a product of (M, M)."""
+        if self._product is None:
+            self._product = np.empty((self.size, self.size), dtype=self.precision)
+        return self._product
 
     def block(self, number: int, rows: int) -> Array:
         """Return buffer ``number`` for a block of (rows, M)."""
@@ -43,14 +50,23 @@ class MomentSums:
         k, the columns of y.
     workspace : Workspace or None
         Buffers to share with other sums that are filled in turn.
+    with_gram : bool
+        Whether to add up products of functions; without, ``gram`` is empty.
     """
 
-    def __init__(self, basis: Any, outputs: int, workspace: Workspace | None = None) -> None:
+    def __init__(
+        self,
+        basis: Any,
+        outputs: int,
+        workspace: Workspace | None = None,
+        with_gram: bool = True,
+    ) -> None:
         size = basis.size
+        self.with_gram = with_gram
         self.basis = basis
         self.rows = 0
         self.weight = 0.0
-        self.gram = np.zeros((size, size))
+        self.gram = np.zeros((size, size) if with_gram else (0, 0))
         self.cross = np.zeros((size, outputs + 1))  # the last column is the sum of h
         self.sum_y = np.zeros(outputs)
         self.sum_yy = np.zeros(outputs)
@@ -91,8 +107,11 @@ class MomentSums:
             self.missing_rows += int(np.count_nonzero(ones))
             self.missing_weight += float(ones @ ones)
             self.missing_h += ones @ H[absent].astype(np.float64)
-        # NumPy turns H'H into one SYRK and mirrors it.
-        self.gram += np.matmul(H.T, H, out=self._workspace.product)
+        self._add_products(H)
+
+    def _add_products(self, H: Array) -> None:
+        if self.with_gram:  # NumPy turns H'H into one SYRK and mirrors it.
+            self.gram += np.matmul(H.T, H, out=self._workspace.product)
 
     def absorb(self, other: MomentSums) -> None:
         """Add the sums of another lane."""

@@ -94,7 +94,8 @@ class PartialMoments:
         total = self.moments + other.moments  # new arrays: they may be added to
         H, Y, rest = QueryParts.stacked([self.parts, other.parts]).joined()
         if len(H):
-            total.gram[...] += H.T @ H
+            if total.gram.size:
+                total.gram[...] += H.T @ H
             total.cross[...] += H.T @ Y
             total.sum_yy[...] += np.einsum("ij,ij->j", Y, Y)
         return PartialMoments(total, rest)
@@ -150,9 +151,14 @@ class QuerySums(MomentSums):
     """
 
     def __init__(
-        self, basis: Any, outputs: int, pairs: PairWeights, workspace: Workspace | None = None
+        self,
+        basis: Any,
+        outputs: int,
+        pairs: PairWeights,
+        workspace: Workspace | None = None,
+        with_gram: bool = True,
     ) -> None:
-        super().__init__(basis, outputs, workspace)
+        super().__init__(basis, outputs, workspace, with_gram)
         self.pairs = pairs
         none = np.zeros(0)
         self._parts = QueryParts(
@@ -180,7 +186,7 @@ class QuerySums(MomentSums):
         self.weight += block.weight
         self.sum_yy += np.einsum("ij,ij->j", block.right, block.right)
         self.cross[:, :-1] += H.T @ block.right.astype(H.dtype, copy=False)
-        self.gram += np.matmul(H.T, H, out=self._workspace.product)
+        self._add_products(H)
         if len(block.parts.query):
             self._keep(block.parts)
 
@@ -196,7 +202,8 @@ class QuerySums(MomentSums):
 
     def _join(self) -> None:
         H, Y, self._parts = self._parts.joined()
-        self.gram += H.T @ H
+        if self.with_gram:
+            self.gram += H.T @ H
         self.cross[:, :-1] += H.T @ Y
         self.sum_yy += np.einsum("ij,ij->j", Y, Y)
 

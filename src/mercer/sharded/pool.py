@@ -65,6 +65,11 @@ def score_pool(
     )
     with clock.stage("basis"):
         fitted = plan.basis.fit_source(source, kernel, rng, plan.precision, plan.may_widen)
+        if fitted.unsettled:
+            raise ValueError(
+                "a pool has no labels, and its features are not chosen among candidates: use "
+                "RandomFeatures(sampling='plain'), or landmarks"
+            )
     with clock.stage("moments"):
         if isinstance(source, ShardedSource):
             folds = source.engine.reduce(

@@ -26,6 +26,7 @@ from mercer.fit import Solver, choose_and_solve, iterate
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.moments import Moments, PartialMoments
+from mercer.passes import candidate_plan
 from mercer.result import Clock, Fit, Progress, judged
 from mercer.selection import Plan, PrimalProblem, plan_fit
 from mercer.selection.cost import PILOT
@@ -81,11 +82,32 @@ class Run:
         with self.clock.stage("basis"):
             rng = settings.basis_rng()
             basis = plan.basis.fit_source(source, self._kernel(plan), rng, precision, may_widen)
+            self._settle(basis, plan)
         chosen = count_numbers(getattr(basis, "indices_", None))  # landmarks that are rows
         sent = -(-chosen * source.n_features // self.told.shards)
         if sent:
             self.told.record("landmarks", to_shard=0, from_shard=sent)
         return basis
+
+    def _settle(self, basis: BasisTransformer, plan: Plan) -> None:
+        """Choose among the candidates of a basis by sums over all shards."""
+        if not basis.unsettled:
+            return
+        narrow = replace(candidate_plan(plan, basis), lanes=1)
+        (sums,) = self.engine.reduce(
+            moments_of,
+            add_folds,
+            self.source.shards,
+            self.settings.targets,
+            self._shared(basis),
+            narrow,
+            self.settings.seed,
+            basis.needs_gram,
+            label="features",
+        )
+        self.told.record("scores of candidates", to_shard=0, from_shard=count_numbers(sums))
+        moments = sums.moments if isinstance(sums, PartialMoments) else sums
+        basis.settle(moments, self.settings.rng(4))
 
     def _shared(self, basis: BasisTransformer) -> Any:
         """Send functions to all shards."""

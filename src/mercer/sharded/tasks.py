@@ -18,12 +18,17 @@ from mercer.validation import check_finite
 
 
 def moments_of(
-    shard: Shard, targets: Targets, basis: BasisTransformer, plan: Plan, seed: int
+    shard: Shard,
+    targets: Targets,
+    basis: BasisTransformer,
+    plan: Plan,
+    seed: int,
+    with_gram: bool = True,
 ) -> list[Moments] | list[PartialMoments]:
     """Return the moments of a shard, by fold: a task."""
     with naming(shard):
         rng = np.random.default_rng([seed, shard.number])
-        sums = running_sums(shard.source, targets, basis, plan, rng)
+        sums = running_sums(shard.source, targets, basis, plan, rng, with_gram=with_gram)
         return [total.part() for total in sums]
 
 

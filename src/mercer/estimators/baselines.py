@@ -1,0 +1,116 @@
+"""Other people's ways to use few labels, to compare with."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+
+from mercer.bases import BasisTransformer, as_basis, as_generator
+from mercer.contracts import Array
+from mercer.estimators.regressor import KernelRegressor
+from mercer.estimators.unlabelled import columns_of
+from mercer.kernels import Kernel, as_kernel
+from mercer.validation import check_count
+
+
+class TruncatedRidge(KernelRegressor):
+    """KTR3: ridge regression on a random beginning of the rows, cut off at the largest label.
+
+    .. math:: f(x) = \\min(Y, \\max(-Y, f_k(x))), \\qquad Y = \\max_i |y_i|,
+
+    where :math:`f_k` is fitted to the first k rows of a random order and k is uniform on 1..n (Jun,
+    Cutkosky and Orabona, 2019, *Kernel truncated randomized ridge regression*). Parameters are
+    those of :class:`mercer.KernelRegressor`; only arrays are taken.
+
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> model = TruncatedRidge(alpha=1e-3, random_state=0).fit(X, X[:, 0])
+    >>> model.n_used_ <= 50, bool(np.abs(model.predict(100 * X)).max() <= 1.0)
+    (True, True)
+    """
+
+    def fit(  # type: ignore[override]
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> Self:
+        """Fit to the beginning of a random order of the rows."""
+        X, y = check_X_y(X, y, multi_output=True, estimator=self)
+        rng = as_generator(self.random_state)
+        order = rng.permutation(len(X))
+        used = order[: int(rng.integers(1, len(X) + 1))]
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[used]
+        super().fit(X[used], y[used], weight)
+        self.n_used_ = len(used)
+        self.bound_ = np.abs(y).max(axis=0)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return f(x), between the bounds."""
+        return np.clip(super().predict(X), -self.bound_, self.bound_)
+
+
+class EigenfunctionRegressor(RegressorMixin, BaseEstimator):
+    """SSSR: least squares on the first eigenfunctions of all rows, labelled or not.
+
+    .. math:: f = \\sum_{j \\le s} a_j u_j' \\varphi, \\qquad
+              a = \\operatorname{argmin}_a \\sum_{i \\text{ labelled}} \\Big(y_i -
+              \\sum_j a_j u_j' \\varphi(x_i)\\Big)^2
+
+    with u_1, ..., u_s the first eigenvectors of the mean of ``phi phi'`` over all rows (Ji, Yang,
+    Lin, Jin and Han, 2012, *A simple algorithm for semi-supervised learning with improved
+    generalization error bound*).
+
+    Parameters
+    ----------
+    kernel, basis, random_state
+        As in :class:`mercer.KernelRegressor`.
+    n_functions : int
+        s.
+
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> model = EigenfunctionRegressor(n_functions=6, random_state=0)
+    >>> y = np.sin(3 * X[:, 0])
+    >>> model.fit(X[::5], y[::5], X_unlabelled=X).score(X, y) > 0.99
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "gaussian",
+        basis: str | BasisTransformer = "landmarks",
+        n_functions: int = 50,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.basis = basis
+        self.n_functions = n_functions
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Self:
+        """Find eigenfunctions of all rows, and fit their coefficients to those with labels."""
+        check_count(self.n_functions, "n_functions")
+        X, y = check_X_y(X, y, y_numeric=True, estimator=self)
+        validate_data(self, X, skip_check_array=True)
+        rows = X
+        if X_unlabelled is not None:
+            more = np.asarray(X_unlabelled, dtype=float)
+            if columns_of(more) != X.shape[1]:
+                raise ValueError(
+                    f"X_unlabelled must have the {X.shape[1]} columns of X, got {columns_of(more)}"
+                )
+            rows = np.vstack([X, more])
+        self.basis_ = as_basis(self.basis).set_params(kernel=as_kernel(self.kernel))
+        if self.basis_.random_state is None:
+            self.basis_.set_params(random_state=self.random_state)
+        Z = self.basis_.fit_transform(rows)
+        _, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
+        self.directions_ = vectors[:, ::-1][:, : self.n_functions]
+        G = Z[: len(X)] @ self.directions_
+        self.coef_, *_ = np.linalg.lstsq(G, y, rcond=None)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Return f(x) for every row."""
+        check_is_fitted(self)
+        return np.asarray(self.basis_.transform(X) @ self.directions_ @ self.coef_)
