@@ -99,8 +99,8 @@ class Landmarks(GradedBasis):
         elif self.sampling in BY_KERNEL and not isinstance(kernel, Precomputed):
             looked_at = uniform_indices(source.n_rows, pool_size(size), rng)
             pool = dense(self._taken(source, looked_at))
-            if kernel.needs_rows:
-                kernel = kernel.fitted(pool[uniform_indices(len(pool), SAMPLE, rng)])
+            sample = uniform_indices(len(pool), SAMPLE, rng) if kernel.needs_rows else slice(1)
+            kernel = kernel.fitted(pool[sample])
             chosen = chosen_rows(self.sampling, kernel, pool, size, rng)
             self.indices_, points = looked_at[chosen], pool[chosen]
         else:

@@ -71,6 +71,7 @@ def recursive_dictionary(
         at = np.flatnonzero(rng.random(rows) < wanted)
         if not len(at):
             at = np.array([int(np.argmax(scores))])
+            wanted[at] = 1.0
         kept, probability = order[:rows][at], wanted[at] / 2
     raise AssertionError  # the last level is all rows
 
@@ -123,6 +124,7 @@ def bless(
         at = np.flatnonzero(rng.random(candidates) < wanted)
         if not len(at):
             at = np.array([int(np.argmax(scores))])
+            wanted[at] = 1.0
         dictionary = Dictionary(
             kernel, X[drawn[at]], wanted[at] * (candidates / n), current * n, drawn[at]
         )

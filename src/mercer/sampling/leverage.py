@@ -26,7 +26,7 @@ from mercer.kernels import Kernel
 #: Entries of kernel values that are in memory together.
 ENTRIES = 2**22
 #: How often a Cholesky factorization is tried, each time with more added.
-ATTEMPTS = 8
+ATTEMPTS = 16
 
 
 def exact_scores(kernel: Kernel, X: Rows, alpha: float) -> Array:
@@ -61,9 +61,12 @@ class Dictionary:
         root = np.sqrt(self.probability)
         K = self.kernel(self.points) / np.outer(root, root)
         jitter = np.finfo(float).eps * float(np.trace(K))
+        # Less than rounding is no penalty; without any kernel values there is nothing to divide.
+        least = max(jitter / len(K), np.finfo(float).tiny)
+        object.__setattr__(self, "penalty", max(self.penalty, least))
         for attempt in range(ATTEMPTS):
             A = K.copy()
-            np.einsum("ii->i", A)[...] += self.penalty + jitter * (10**attempt if attempt else 0)
+            np.einsum("ii->i", A)[...] += self.penalty + jitter * (4**attempt if attempt else 0)
             factor, info = lapack.dpotrf(A, lower=1, clean=1)
             if info == 0:
                 break
