@@ -91,6 +91,7 @@ class Landmarks(GradedBasis):
         if isinstance(self.sampling, str):
             self._warn_if_reduced(self.n_components, source.n_rows)
         self.indices_: Array | None = None
+        self._n_read = 0  # rows that were looked at beside the landmarks
         if not isinstance(self.sampling, str):
             points = self._given(source.n_features)
         elif check_choice(self.sampling, "sampling", SAMPLINGS) == "uniform":
@@ -98,6 +99,7 @@ class Landmarks(GradedBasis):
             points = self._taken(source, self.indices_)
         elif self.sampling in BY_KERNEL and not isinstance(kernel, Precomputed):
             looked_at = uniform_indices(source.n_rows, pool_size(size), rng)
+            self._n_read = len(looked_at)
             pool = dense(self._taken(source, looked_at))
             sample = uniform_indices(len(pool), SAMPLE, rng) if kernel.needs_rows else slice(1)
             kernel = kernel.fitted(pool[sample])
@@ -105,7 +107,9 @@ class Landmarks(GradedBasis):
             self.indices_, points = looked_at[chosen], pool[chosen]
         else:
             # Fifty rows a cluster place a center as well as all rows would.
-            pool = self._taken(source, uniform_indices(source.n_rows, 50 * size, rng))
+            looked_at = uniform_indices(source.n_rows, 50 * size, rng)
+            self._n_read = len(looked_at)
+            pool = self._taken(source, looked_at)
             points = kmeans_centers(pool, size, rng)
         if isinstance(kernel, Precomputed):
             if self.indices_ is None:

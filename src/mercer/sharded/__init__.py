@@ -1,7 +1,8 @@
 """The pipeline over shards.
 
 Only facts about y, moments, gradients and coefficients leave a shard, and the rows that become
-landmarks; with functions of their own (the full kernel among them) shards send the points of those.
+landmarks (or that landmarks are chosen among, where they are not drawn uniformly); with functions
+of their own (the full kernel among them) shards send the points of those.
 """
 
 from __future__ import annotations

@@ -83,7 +83,8 @@ class Run:
             rng = settings.basis_rng()
             basis = plan.basis.fit_source(source, self._kernel(plan), rng, precision, may_widen)
             self._settle(basis, plan)
-        chosen = count_numbers(getattr(basis, "indices_", None))  # landmarks that are rows
+        # Landmarks that are rows, or all rows that they were chosen among.
+        chosen = getattr(basis, "_n_read", 0) or count_numbers(getattr(basis, "indices_", None))
         sent = -(-chosen * source.n_features // self.told.shards)
         if sent:
             self.told.record("landmarks", to_shard=0, from_shard=sent)
