@@ -32,6 +32,7 @@ experiments: $(VENV)/.dev
 	$(BIN)/python -m experiments.kernel_conjugate_gradients
 	$(BIN)/python -m experiments.distributed_nystroem
 	$(BIN)/python -m experiments.distributed_random_features
+	$(BIN)/python -m experiments.data_dependent_features
 	$(BIN)/python -m experiments.distributed_ranking
 	$(BIN)/python -m experiments.learning_to_rank
 

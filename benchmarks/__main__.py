@@ -15,6 +15,7 @@ from benchmarks import (
     full_kernel,
     memory,
     path,
+    pool,
     products,
     ranking,
     shards,
@@ -34,6 +35,7 @@ SECTIONS = {
     "memory": ("Memory", memory.run),
     "shards": ("Shards", shards.run),
     "ranking": ("Ranking", ranking.run),
+    "pool": ("Scores of a pool", pool.run),
     "cluster": ("Memory of workers", cluster_memory.run),
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

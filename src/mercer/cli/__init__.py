@@ -1,4 +1,4 @@
-"""The command line: ``mercer fit``, ``predict``, ``rank``, ``info`` and ``demo``."""
+"""The command line: ``mercer fit``, ``predict``, ``label``, ``rank``, ``info`` and ``demo``."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mercer.cli import demo, fit, info, predict, rank
+from mercer.cli import demo, fit, info, label, predict, rank
 from mercer.cli.output import show_error, warnings_as_lines
 from mercer.validation import EngineError
 
@@ -60,6 +60,7 @@ def common(
 
 app.command("fit")(fit.fit)
 app.command("predict")(predict.predict)
+app.command("label")(label.label)
 app.command("rank")(rank.rank)
 app.command("info")(info.info)
 app.command("demo")(demo.demo)

@@ -22,10 +22,11 @@ from mercer.cli.scoring import scores_on
 from mercer.cli.tables import chosen, facts, path_table
 from mercer.cli.task import decide_task
 from mercer.contracts import RowSource
+from mercer.labels import join, read_sheet
 from mercer.models import save
 from mercer.models.saving import with_suffix
 from mercer.selection.plan import human_bytes
-from mercer.sources import names_columns, open_rows
+from mercer.sources import ArraySource, names_columns, open_rows
 
 
 def fit(
@@ -36,6 +37,13 @@ def fit(
     target: Annotated[
         str | None, typer.Option(help="The target column (.npz: an array; .npy: another file).")
     ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="A sheet of mercer label that was filled in; the file is its pool."),
+    ] = None,
+    skip_unlabelled: Annotated[
+        bool, typer.Option("--skip-unlabelled", help="Leave out rows of --labels without a label.")
+    ] = False,
     task: Annotated[str, typer.Option(help="auto, regression or classification.")] = "auto",
     weight: Annotated[str | None, typer.Option(help="The column of weights.")] = None,
     columns: Annotated[
@@ -88,12 +96,22 @@ def fit(
     """Fit a model to the rows of a file and write it to another."""
     console = stdout()
     inputs = [data] if test is None else [data, test]
+    if labels is not None:
+        inputs += [labels, labels.with_suffix(".json")]
     out = check_output(with_suffix(out), inputs)
     if test is not None and holdout:
         raise ValueError("--test and --holdout must not both be given: choose one")
+    if skip_unlabelled and labels is None:
+        raise ValueError("--skip-unlabelled is about the rows of --labels: give both")
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    # Workers need not run in the folder of this command.
-    rows = _open(data if engine is None else data.absolute(), target, weight, names)
+    rows: RowSource
+    if labels is not None:
+        known = {"--weight": weight, "--columns": columns, "--holdout": holdout or None}
+        _check_labelled({**known, "--target": None if test is not None else target})
+        rows = _labelled(data, labels, skip_unlabelled)
+    else:
+        # Workers need not run in the folder of this command.
+        rows = _open(data if engine is None else data.absolute(), target, weight, names)
     kind, why = decide_task(rows, task)
     model = build_estimator(
         kind,
@@ -152,3 +170,26 @@ def _open(
     if not source.has_target:
         raise ValueError(f"{path} has no array 'y' of targets: name another one with --target")
     return source
+
+
+#: Why options must be left out where rows were drawn to be labelled.
+REASONS = {
+    "--target": "the sheet has the labels",
+    "--weight": "the sheet has the weights",
+    "--columns": "the sheet knows the columns",
+    "--holdout": "rows that were drawn by importance are no fair test, and --test is one",
+}
+
+
+def _check_labelled(given: dict[str, object]) -> None:
+    """Refuse options that a sheet of labels leaves no room for."""
+    for option, value in given.items():
+        if value is not None:
+            raise ValueError(f"{option} must be left out with --labels: {REASONS[option]}")
+
+
+def _labelled(data: Path, labels: Path, skip_unlabelled: bool) -> RowSource:
+    """Return the rows of a pool that have labels, with their weights."""
+    sheet = read_sheet(labels)
+    found = join(data, sheet, skip_unlabelled=skip_unlabelled)
+    return ArraySource(found.X, found.y, found.sample_weight, sheet.drawn.columns)

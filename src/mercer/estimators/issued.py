@@ -18,11 +18,11 @@ _ISSUED: dict[tuple[int, int], None] = {}
 KEPT = 64
 
 
-def remember(X: Any, indices: Any) -> None:
+def remember(X: Any) -> None:
     """Remember rows that a labeller has drawn."""
     rows = _numbers(X)
     if rows is not None:
-        _ISSUED[fingerprint(rows[indices])] = None
+        _ISSUED[fingerprint(rows)] = None
         while len(_ISSUED) > KEPT:
             _ISSUED.pop(next(iter(_ISSUED)))
 

@@ -30,7 +30,7 @@ LABELS = 5
 class ImportanceLabeller(RowInputs):
     """Draw the rows of a pool to label, by what they tell (CRED).
 
-    .. math:: c_j = \\big\\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\big\\|^2, \\qquad
+    .. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2, \\qquad
               q_j = \\frac{c_j + \\bar c}{2 \\sum_k c_k}
 
     Rows are drawn independently with probabilities q, and count ``1 / (N q_j)`` each, so that
@@ -115,8 +115,8 @@ class ImportanceLabeller(RowInputs):
         ----------
         X : array, data frame, sparse rows, path or row source
             The pool; files are read in blocks, twice.
-        y : ignored
-            Labels that a source may have are not looked at.
+        y : name of a column, or anything
+            A column of a file that is no feature; labels themselves are not looked at.
 
         Returns
         -------
@@ -125,7 +125,9 @@ class ImportanceLabeller(RowInputs):
         self._check()
         with self._all_or_nothing():
             rng = as_generator(self.random_state)
-            source = self._pool(X)
+            # Before anything else draws: how rows are scored does not decide which are drawn.
+            draws = np.random.default_rng(int(rng.integers(2**62)))
+            source = self._pool(X, y)
             if self.budget > source.n_rows:
                 raise ValueError(
                     f"budget must be at most the {source.n_rows} rows of the pool, got "
@@ -147,8 +149,8 @@ class ImportanceLabeller(RowInputs):
             self.kernel_ = found.basis.kernel_
             self.n_draws_ = 0
             self._drawn = np.zeros(source.n_rows, dtype=np.int64)
-            self._rng = np.random.default_rng(int(rng.integers(2**62)))
-            self._rows = X if isinstance(source.source, ArraySource) else None
+            self._rng = draws
+            self._drawn_from = source.source if isinstance(source.source, ArraySource) else None
             self.select(self.budget)
         return self
 
@@ -170,8 +172,8 @@ class ImportanceLabeller(RowInputs):
         self.count_ = self._drawn[self.indices_]
         pool = len(self.probability_)
         self.sample_weight_ = self.count_ / (pool * self.probability_[self.indices_])
-        if self._rows is not None:
-            remember(self._rows, self.indices_)
+        if self._drawn_from is not None and len(self.indices_) < pool:
+            remember(self._drawn_from.take(self.indices_))
         return np.asarray(new)
 
     @property
@@ -179,6 +181,14 @@ class ImportanceLabeller(RowInputs):
         """``(sum w)^2 / sum w^2``."""
         check_is_fitted(self, "sample_weight_")
         return float(self.sample_weight_.sum() ** 2 / np.sum(self.sample_weight_**2))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_drawn_from": None}  # a pickle does not hold the pool
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = as_kernel(self.kernel).accepts_sparse
+        return tags
 
     def _check(self) -> None:
         """Refuse parameters before any work."""
@@ -197,13 +207,12 @@ class ImportanceLabeller(RowInputs):
         if not (isinstance(self.basis, str) and self.basis == "auto"):
             as_basis(self.basis)
 
-    def _pool(self, X: Any) -> Pool:
+    def _pool(self, X: Any, y: Any) -> Pool:
         if isinstance(X, RowSource):
             source = X
         elif isinstance(X, (str, bytes)) or hasattr(X, "__fspath__"):
-            source = open_rows(X)
+            source = open_rows(X, target=y if isinstance(y, str) else None)
         else:
-            names = None
             rows = self._validated_rows(X, reset=True)
             names = getattr(self, "feature_names_in_", None)
             return Pool(ArraySource(rows, feature_names=names))

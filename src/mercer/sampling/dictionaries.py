@@ -10,11 +10,16 @@ import numpy as np
 from mercer.contracts import Array, Rows
 from mercer.kernels import Kernel
 from mercer.sampling.leverage import Dictionary
+from mercer.validation import check_number
 
 #: Rows up to which a dictionary is simply all of them.
 SMALL = 200
 #: How many times the effective dimension a dictionary holds, where rows are kept one by one.
 OVERSAMPLING = 3.0
+#: Rows that a dictionary holds beside, uniformly, so that few dimensions are seen well, too.
+ALWAYS = 50
+#: Rows that parameters of a kernel are taken from, where they are left open.
+SAMPLE = 2000
 #: The ratio of one penalty of BLESS to the next.
 STEP = 2.0
 #: Candidates of BLESS for each unit of the largest score, K(x, x) / (alpha n).
@@ -51,6 +56,7 @@ def recursive_dictionary(
         leaves beyond the first ``size / (4 log size)`` values, shared among them.
     """
     n = X.shape[0]
+    kernel = _resolved(kernel, X, alpha)
     order = rng.permutation(n)
     least = SMALL if size is None else max(SMALL, size)
     levels = [n]
@@ -67,13 +73,19 @@ def recursive_dictionary(
             return dictionary
         scores = dictionary.scores(X[order[:rows]])
         # The next level has twice the rows: what is kept of this one stands for both halves.
-        wanted = np.minimum(1.0, _enough(scores.sum()) * scores)
+        wanted = np.minimum(1.0, _enough(scores.sum()) * scores + ALWAYS / rows)
         at = np.flatnonzero(rng.random(rows) < wanted)
         if not len(at):
-            at = np.array([int(np.argmax(scores))])
-            wanted[at] = 1.0
+            at = np.array([int(np.argmax(wanted))])
         kept, probability = order[:rows][at], wanted[at] / 2
     raise AssertionError  # the last level is all rows
+
+
+def _resolved(kernel: Kernel, X: Rows, alpha: float | None) -> Kernel:
+    """Return the kernel with its parameters in numbers; refuse an alpha that leaves no scores."""
+    if alpha is not None:
+        check_number(alpha, "alpha", above=0.0)
+    return kernel.fitted(X[:SAMPLE])
 
 
 def _enough(dimension: float) -> float:
@@ -106,9 +118,10 @@ def bless(
     those of :func:`recursive_dictionary`; with ``size`` it ends when a dictionary has as many rows.
     """
     n = X.shape[0]
+    kernel = _resolved(kernel, X, alpha)
     diagonal = np.asarray(kernel.diag(X), dtype=np.float64)
     largest = float(diagonal.max())
-    current = largest
+    current = max(largest, alpha or 0.0)
     start = rng.integers(n, size=1)
     dictionary = Dictionary(kernel, X[start], np.ones(1) / n, current * n, start)
     least = alpha if alpha is not None else np.finfo(float).eps * largest
@@ -120,11 +133,11 @@ def bless(
         dimension = n / candidates * float(scores.sum())
         number = int(np.ceil(_enough(dimension) * max(dimension, 1.0)))
         done = size is not None and number >= size
-        wanted = np.minimum(1.0, number * scores / max(float(scores.sum()), 1e-300))
+        share = scores / max(float(scores.sum()), 1e-300)
+        wanted = np.minimum(1.0, number * share + ALWAYS / candidates)
         at = np.flatnonzero(rng.random(candidates) < wanted)
         if not len(at):
-            at = np.array([int(np.argmax(scores))])
-            wanted[at] = 1.0
+            at = np.array([int(np.argmax(wanted))])
         dictionary = Dictionary(
             kernel, X[drawn[at]], wanted[at] * (candidates / n), current * n, drawn[at]
         )

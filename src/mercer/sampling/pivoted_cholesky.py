@@ -14,7 +14,7 @@ from scipy.linalg import lapack, solve_triangular
 from mercer.contracts import Array
 from mercer.kernels import Kernel
 
-#: Rows drawn at a time.
+#: Rows drawn at a time, at most.
 DRAWN = 64
 #: What is left of the diagonal, relative to its sum, when the factor is complete.
 COMPLETE = 1e-13
@@ -37,10 +37,11 @@ def pivoted_cholesky(
     left = np.array(kernel.diag(X), dtype=np.float64)
     total = float(left.sum())
     F = np.empty((n_rows, min(rank, n_rows)), order="F")
+    batch = min(DRAWN, max(1, F.shape[1] // 10))  # rows of one batch do not see each other
     pivots: list[int] = []
     while len(pivots) < F.shape[1] and left.sum() > COMPLETE * total > 0:
         done = len(pivots)
-        drawn = rng.choice(n_rows, size=min(DRAWN, F.shape[1] - done), p=left / left.sum())
+        drawn = rng.choice(n_rows, size=min(batch, F.shape[1] - done), p=left / left.sum())
         drawn = np.unique(drawn)
         block = kernel(X, X[drawn]) - F[:, :done] @ F[drawn, :done].T
         # Rows that were drawn together may depend on each other: those that do are left out.

@@ -1,6 +1,6 @@
 """Leverage scores of a pool of rows, in one place or over shards.
 
-.. math:: c_j = \\big\\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\big\\|^2, \\qquad
+.. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2, \\qquad
           \\Sigma_N = \\frac1N \\sum_j \\varphi(x_j) \\varphi(x_j)'
 
 One pass sums up the moments, another one scores every row. Only moments, and a number a row, leave
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.bases import BasisTransformer
+from mercer.bases import BasisTransformer, as_generator
 from mercer.combine import add_folds
 from mercer.contracts import Array, RowSource
 from mercer.kernels import Kernel
@@ -63,6 +63,8 @@ def score_pool(
         second_pass=True,
         fixed_basis=True,
     )
+    seed = getattr(plan.basis, "random_state", None)
+    rng = rng if seed is None else as_generator(seed)  # a basis with a seed keeps to it
     with clock.stage("basis"):
         fitted = plan.basis.fit_source(source, kernel, rng, plan.precision, plan.may_widen)
         if fitted.unsettled:

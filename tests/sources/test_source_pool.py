@@ -1,0 +1,63 @@
+"""Pools: the rows of any source, without what is known of them."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from mercer.contracts import RowSource
+from mercer.sources import ArraySource
+from mercer.sources.pools import Pool
+
+
+def dense(rows):
+    return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 53, 1000])
+def test_rows_are_those_of_the_source_and_labels_are_not(case, rows):
+    pool = Pool(case.source)
+    assert isinstance(pool, RowSource)
+    assert (pool.n_rows, pool.n_features) == case.X.shape
+    assert pool.feature_names == case.source.feature_names
+    assert pool.has_target
+    blocks = list(pool.blocks(rows))
+    np.testing.assert_array_equal(np.vstack([dense(block.X) for block in blocks]), case.X)
+    assert [block.start for block in blocks] == list(
+        np.cumsum([0, *[block.n_rows for block in blocks[:-1]]])
+    )
+    for block in blocks:
+        assert block.n_rows <= rows
+        np.testing.assert_array_equal(block.y, np.zeros(block.n_rows))
+        assert block.weight is None
+        assert block.query is None
+    assert np.concatenate(list(pool.targets(rows))).tolist() == [0.0] * len(case.X)
+
+
+def test_single_rows_are_taken(case):
+    at = np.array([40, 3, 3, 52])
+    np.testing.assert_allclose(dense(Pool(case.source).take(at)), case.X[at], rtol=1e-15)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_parts_are_pools(case, parts):
+    found = Pool(case.source).split(parts)
+    assert all(isinstance(part, Pool) for part in found)
+    assert sum(part.n_rows for part in found) == len(case.X)
+    X = [dense(block.X) for part in found for block in part.blocks(10)]
+    np.testing.assert_array_equal(np.vstack(X), case.X)
+    assert all(block.y.sum() == 0 for part in found for block in part.blocks(10))
+
+
+def test_a_pool_travels(case):
+    back = pickle.loads(pickle.dumps(Pool(case.source)))
+    np.testing.assert_array_equal(dense(next(back.blocks(1000)).X), case.X[:1000])
+    assert Pool(case.source).resident_bytes == case.source.resident_bytes
+
+
+def test_targets_that_cannot_be_are_not_looked_at():
+    X = np.arange(6.0).reshape(3, 2)
+    pool = Pool(ArraySource(X, np.array([np.nan, np.inf, 1.0]), np.array([1.0, -1.0, 0.0])))
+    (block,) = pool.blocks(10)
+    np.testing.assert_array_equal(block.y, [0.0, 0.0, 0.0])
+    assert block.weight is None
