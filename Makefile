@@ -34,6 +34,7 @@ experiments: $(VENV)/.dev
 	$(BIN)/python -m experiments.distributed_random_features
 	$(BIN)/python -m experiments.data_dependent_features
 	$(BIN)/python -m experiments.distributed_ranking
+	$(BIN)/python -m experiments.importance_labelling
 	$(BIN)/python -m experiments.learning_to_rank
 
 $(VENV)/.python:

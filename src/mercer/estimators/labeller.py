@@ -35,8 +35,8 @@ class ImportanceLabeller(RowInputs):
 
     Rows are drawn independently with probabilities q, and count ``1 / (N q_j)`` each, so that
     weighted sums over them are those over the pool on average. One that is drawn twice is labelled
-    once and counts twice. Labels and weights belong together: without the weights a fit is worse
-    than one of rows drawn uniformly.
+    once and counts twice. Labels and weights belong together: without the weights a fit is one to
+    other rows than those of the pool, which shows where no function of the basis is the true one.
 
     Parameters
     ----------

@@ -1,0 +1,189 @@
+"""Figure 3: label, fit by every method and measure, repeat by repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from experiments.importance_labelling.drawing import Drawn, Rounds, labeller, uniform
+from experiments.importance_labelling.fits import (
+    ALPHAS,
+    Products,
+    eigenfunctions,
+    ridge,
+    rmse,
+    sizes_of,
+)
+from experiments.importance_labelling.measured import Progress, Trial
+from experiments.importance_labelling.problems import (
+    POOL,
+    SEED,
+    TASKS,
+    TEST,
+    WIDTH,
+    Features,
+    Whitened,
+    features,
+    load,
+    whiten,
+)
+from mercer.contracts import Array
+
+LABELS = (1000, 2000, 4000)
+NOISES = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
+REPEATS = 5
+#: Penalties of the scores that CRED tries; the other methods draw as often.
+SCORES = tuple(10.0**power for power in range(-12, -2))
+UNWEIGHTED = "CRED, no weights"
+METHODS = ("KRR", "KTR3", "SSSR", "CRED", UNWEIGHTED)
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run; tests take less."""
+
+    repeats: int = REPEATS
+    labels: tuple[int, ...] = LABELS
+    scores: tuple[float, ...] = SCORES
+    pool: int = POOL
+    test: int = TEST
+    width: int = WIDTH
+    tasks: tuple[str, ...] = TASKS
+
+
+FULL = Size()
+#: Draws of each repeat, by penalty of the scores and by size.
+Draws = list[list[list[Drawn]]]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A true function and what a label of each row would be: a column for each noise."""
+
+    y: Array
+    coefficients: Array
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Errors of a method in one draw, at the best setting for each noise."""
+
+    errors: Array
+    settings: Array
+
+
+def run(name: str, size: Size, progress: Progress) -> list[Trial]:
+    """Run all methods on one set, for each task."""
+    found: list[Trial] = []
+    with threadpool_limits(limits=1):  # the same bits on any number of cores
+        pixels = load(name, size.pool, size.test)
+        for task in size.tasks:
+            found += run_task(task, features(task, *pixels, size.width), size, name, progress)
+    return found
+
+
+def run_task(task: str, seen: Features, size: Size, name: str, progress: Progress) -> list[Trial]:
+    """Run all methods on the features of one task."""
+    draws = importance_draws(seen.pool, size)
+    progress(f"{name}, {task}: rows drawn for {len(size.scores)} penalties of the scores")
+    rows = whiten(seen)
+    progress(f"{name}, {task}: {len(rows.values)} directions")
+    found: list[Trial] = []
+    for repeat in range(size.repeats):
+        found += one_repeat(task, rows, draws[repeat], repeat, size)
+        progress(f"{name}, {task}: {repeat + 1} of {size.repeats} repeats")
+    return found
+
+
+def importance_draws(pool: Array, size: Size) -> Draws:
+    """Draw for all repeats, scoring the pool once for each penalty."""
+    found: Draws = [[] for _ in range(size.repeats)]
+    for place, alpha in enumerate(size.scores):
+        rounds = Rounds(labeller(alpha, size.labels[0], SEED + place).fit(pool))
+        for draws in found:
+            draws.append(rounds.draw(size.labels))
+    return found
+
+
+def labels_of(rows: Whitened, rng: np.random.Generator) -> Labels:
+    """Draw a true function, and labels for the whole pool."""
+    a = rng.standard_normal(len(rows.values))
+    noise = rng.standard_normal(len(rows.pool))
+    return Labels((rows.pool @ a)[:, None] + np.outer(noise, np.sqrt(NOISES)), a)
+
+
+def one_repeat(
+    task: str, rows: Whitened, important: list[list[Drawn]], repeat: int, size: Size
+) -> list[Trial]:
+    """Measure every method: each draw, each number of labels, the best setting for each noise."""
+    rng = np.random.default_rng([SEED, repeat])
+    labels = labels_of(rows, rng)
+    reached: dict[tuple[str, int], list[Reached]] = {
+        (method, n): [] for method in METHODS for n in size.labels
+    }
+    for chosen in important:
+        evenly = uniform(len(rows.pool), size.labels, rng)
+        for n, mine, theirs in zip(size.labels, chosen, evenly, strict=True):
+            fits = {
+                **from_uniform(rows, labels, theirs, int(rng.integers(1, n + 1))),
+                **from_important(rows, labels, mine),
+            }
+            for method, found in fits.items():
+                reached[method, n].append(found)
+    return [
+        trial
+        for (method, n), draws in reached.items()
+        for trial in _trials(task, n, repeat, method, draws)
+    ]
+
+
+def from_uniform(rows: Whitened, labels: Labels, drawn: Drawn, used: int) -> dict[str, Reached]:
+    """Fit KRR, SSSR, and KTR3, which takes only the first ``used`` rows."""
+    Z, y = rows.pool[drawn.rows], labels.y[drawn.rows]
+    products, sizes = Products.of(Z, y, drawn.weight), sizes_of(len(rows.values))
+    first = Products.of(Z[:used], y[:used], drawn.weight[:used])
+    bound = np.abs(y).max(axis=0)
+    krr, ktr3 = ridge(products, rows.values), ridge(first, rows.values)
+    sssr = eigenfunctions(products, rows.values, sizes)
+    return {
+        "KRR": _best(rmse(krr, rows.brief, labels.coefficients), ALPHAS),
+        "KTR3": _best(rmse(ktr3, rows.test, labels.coefficients, bound), ALPHAS),
+        "SSSR": _best(rmse(sssr, rows.brief, labels.coefficients), sizes),
+    }
+
+
+def from_important(rows: Whitened, labels: Labels, drawn: Drawn) -> dict[str, Reached]:
+    """Fit CRED, and the same rows with equal weights."""
+    Z, y = rows.pool[drawn.rows], labels.y[drawn.rows]
+    found = {}
+    for method, weight in (("CRED", drawn.weight), (UNWEIGHTED, np.ones(len(Z)))):
+        fits = ridge(Products.of(Z, y, weight), rows.values)
+        found[method] = _best(rmse(fits, rows.brief, labels.coefficients), ALPHAS)
+    return found
+
+
+def _best(errors: Array, settings: Sequence[float]) -> Reached:
+    at = errors.argmin(axis=0)
+    return Reached(errors.min(axis=0), np.asarray(settings, dtype=float)[at])
+
+
+def _trials(task: str, n: int, repeat: int, method: str, draws: list[Reached]) -> list[Trial]:
+    errors = np.array([found.errors for found in draws])
+    best, typical = errors.argmin(axis=0), np.median(errors, axis=0)
+    return [
+        Trial(
+            task,
+            n,
+            noise,
+            repeat,
+            method,
+            float(errors[best[k], k]),
+            float(draws[best[k]].settings[k]),
+            int(best[k]),
+            float(typical[k]),
+        )
+        for k, noise in enumerate(NOISES)
+    ]

@@ -1,0 +1,215 @@
+"""Importance labeling: the fast fits are those of the library, and the claims hold loosely."""
+
+import csv
+
+import numpy as np
+import pytest
+from experiments.importance_labelling import descent, plane, splits, trials
+from experiments.importance_labelling.__main__ import read, run, write
+from experiments.importance_labelling.drawing import Rounds, labeller, uniform
+from experiments.importance_labelling.fits import Products, eigenfunctions, ridge, rmse
+from experiments.importance_labelling.measured import Trial, as_csv, from_csv
+from experiments.importance_labelling.problems import (
+    AbsentError,
+    Features,
+    features,
+    load,
+    network,
+    shortened,
+    through,
+    whiten,
+)
+from experiments.importance_labelling.summary import gain, median
+from experiments.importance_labelling.tables import markdown
+from experiments.importance_labelling.trials import METHODS, NOISES, UNWEIGHTED, Size
+
+from mercer import KernelRegressor, RandomFeatures
+from mercer.estimators.baselines import EigenfunctionRegressor, TruncatedRidge
+
+SMALL = Size(repeats=2, labels=(150, 300), scores=(1e-9, 1e-6), pool=2000, test=500, width=30)
+
+
+def quiet(line):
+    pass
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """Columns of which some are 0 in nearly all rows: what importance is for."""
+    rng = np.random.default_rng(0)
+    X = rng.random((2500, 30))
+    X[:, 10:] *= rng.random((2500, 20)) < 0.004
+    X = np.column_stack([X, np.ones(2500)])
+    return Features(X[:2000], X[2000:])
+
+
+@pytest.fixture(scope="module")
+def rows(seen):
+    return whiten(seen)
+
+
+@pytest.fixture(scope="module")
+def labels(rows):
+    return trials.labels_of(rows, np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def drawn(seen):
+    return Rounds(labeller(1e-6, 300, 0).fit(seen.pool)).draw([300])[0]
+
+
+def test_the_fast_path_is_the_regressor_of_the_library(seen, rows, labels, drawn):
+    alpha, y = 1e-4, labels.y[drawn.rows]
+    products = Products.of(rows.pool[drawn.rows], y, drawn.weight)
+    fast = ridge(products, rows.values, [alpha])
+    model = KernelRegressor(
+        "linear", RandomFeatures(), alpha, fit_intercept=False, dtype="float64"
+    ).fit(seen.pool[drawn.rows], y, sample_weight=drawn.weight)
+    predicted = model.predict(seen.test)
+    np.testing.assert_allclose(rows.test @ fast[0], predicted, rtol=1e-7, atol=1e-7)
+    errors = np.sqrt(np.mean((predicted - (rows.test @ labels.coefficients)[:, None]) ** 2, axis=0))
+    for Z in (rows.test, rows.brief):
+        np.testing.assert_allclose(rmse(fast, Z, labels.coefficients)[0], errors, rtol=1e-6)
+
+
+def test_sssr_is_that_of_the_library(seen, rows, labels):
+    y = labels.y[:300]
+    products = Products.of(rows.pool[:300], y, np.ones(300))
+    sizes = [3, 10, 12]
+    fast = eigenfunctions(products, rows.values, sizes)
+    for size, found in zip(sizes, fast, strict=True):
+        model = EigenfunctionRegressor("linear", RandomFeatures(), size)
+        model.fit(seen.pool[:300], y[:, 0], X_unlabelled=seen.pool[300:])
+        expected = model.predict(seen.test)
+        np.testing.assert_allclose(rows.test @ found[:, 0], expected, rtol=1e-6, atol=1e-6)
+
+
+def test_ktr3_is_that_of_the_library(seen, rows, labels):
+    alpha, y = 1e-4, labels.y[:300, 2]
+    model = TruncatedRidge(
+        "linear", RandomFeatures(), alpha, fit_intercept=False, dtype="float64", random_state=3
+    ).fit(seen.pool[:300], y)
+    used = np.random.default_rng(3).permutation(300)[: model.n_used_]
+    first = Products.of(rows.pool[used], y[used, None], np.ones(len(used)))
+    fast = ridge(first, rows.values, [alpha])
+    truth = rows.test @ labels.coefficients
+    expected = np.sqrt(np.mean((model.predict(seen.test) - truth) ** 2))
+    found = rmse(fast, rows.test, labels.coefficients, np.abs(y).max())
+    assert found.item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_pool_is_white_and_the_truth_has_unit_coefficients(seen, rows, labels):
+    np.testing.assert_allclose(rows.pool.T @ rows.pool / 2000, np.eye(len(rows.values)), atol=1e-8)
+    assert np.all(np.diff(rows.values) <= 0)
+    f = seen.pool @ (rows.back @ labels.coefficients)
+    np.testing.assert_allclose(labels.y[:, 0], f, atol=0.01)
+
+
+def test_rounds_are_draws_of_their_own(seen):
+    fitted = labeller(1e-6, 100, 0).fit(seen.pool)
+    indices, weight = fitted.indices_, fitted.sample_weight_
+    rounds = Rounds(fitted)
+    first, more = rounds.draw([100, 250])
+    np.testing.assert_array_equal(first.rows, indices)
+    np.testing.assert_allclose(first.weight, weight)
+    np.testing.assert_array_equal(more.rows, fitted.indices_)
+    np.testing.assert_allclose(more.weight, fitted.sample_weight_)
+    (other,) = rounds.draw([250])
+    counts = other.weight * 2000 * fitted.probability_[other.rows]
+    assert counts.sum() == pytest.approx(250)
+    assert not np.array_equal(other.rows, more.rows)
+    with pytest.raises(ValueError, match="the first round has 100 draws"):
+        Rounds(labeller(1e-6, 100, 0).fit(seen.pool)).draw([50])
+
+
+def test_uniform_rows_are_distinct_and_nested():
+    few, many = uniform(100, [10, 100], np.random.default_rng(0))
+    np.testing.assert_array_equal(few.rows, many.rows[:10])
+    np.testing.assert_array_equal(np.sort(many.rows), np.arange(100))
+
+
+@pytest.fixture(scope="module")
+def found(seen):
+    return trials.run_task("linear", seen, SMALL, "made up", quiet)
+
+
+def test_importance_finds_what_uniform_draws_miss(found):
+    assert len(found) == len(METHODS) * 2 * 2 * len(NOISES)
+    assert gain(found, "linear", 300, NOISES[0], "KRR") > 100
+    for method in METHODS:
+        assert median(found, "linear", 300, 1e-6, method) <= median(
+            found, "linear", 150, 1e-6, method
+        )
+    assert all(trial.rmse <= trial.typical for trial in found)
+
+
+def test_with_much_noise_all_are_alike(found):
+    assert gain(found, "linear", 300, 1e2, "KRR") < 3
+    assert 0.5 < gain(found, "linear", 300, 1e-6, UNWEIGHTED) < 2
+
+
+def test_importance_makes_estimates_of_the_plane_less_scattered():
+    estimates = plane.figure2(2000, trials=600)
+    spread = {
+        scheme: np.percentile([abs(one.beta2 - 1) for one in estimates if one.scheme == scheme], 75)
+        for scheme in plane.SCHEMES
+    }
+    assert spread["CRED"] < 0.95 * spread["uniform"]
+
+
+def test_everything_is_written_from_the_files(found, tmp_path):
+    (tmp_path / "mnist.csv").write_text(as_csv(found))
+    (tmp_path / "figure1.csv").write_text(as_csv(plane.figure1(2000, 50)))
+    (tmp_path / "figure2.csv").write_text(as_csv(plane.figure2(2000, 50)))
+    write(tmp_path)
+    assert all((tmp_path / f"figure{k}.png").stat().st_size > 5_000 for k in (1, 2, 3))
+    assert "nan" not in (tmp_path / "results.md").read_text()
+    kept = from_csv(tmp_path / "mnist.csv", Trial)
+    assert median(kept, "linear", 300, 1.0, "CRED") == pytest.approx(
+        median(found, "linear", 300, 1.0, "CRED"), rel=1e-5
+    )
+    with (tmp_path / "mnist.csv").open() as lines:
+        assert len(list(csv.reader(lines))) == 1 + len(found)
+    assert markdown(read(tmp_path)) == (tmp_path / "results.md").read_text()
+
+
+def test_a_set_that_is_absent_is_skipped(tmp_path, monkeypatch):
+    monkeypatch.setenv("MERCER_DATA", str(tmp_path))
+    said = []
+    run("mnist", tmp_path, SMALL, said.append)
+    assert "mnist: skipped, as its data are not at hand" in said[0]
+    assert not (tmp_path / "mnist.csv").exists()
+
+
+def test_few_rows_measure_as_many(rows):
+    np.testing.assert_allclose(
+        rows.brief.T @ rows.brief / len(rows.brief), rows.test.T @ rows.test / 500, atol=1e-9
+    )
+    assert len(shortened(np.ones((3, 5)))) == 3
+
+
+def test_the_network_keeps_lengths_and_has_no_bias():
+    X = np.random.default_rng(0).standard_normal((200, 40))
+    weights = network(40, 300)
+    H = through(weights, X)
+    assert [layer.shape for layer in weights] == [(40, 300), (300, 300), (300, 300)]
+    assert np.sum(H**2) == pytest.approx(np.sum(X**2), rel=0.3)
+    np.testing.assert_allclose(through(weights, 2 * X), 2 * H)
+    assert features("nonlinear", X, X, 300).pool.shape == (200, 300)
+
+
+def test_real_pixels():
+    try:
+        pool, test = load("mnist", 1500, 300)
+    except AbsentError as error:
+        pytest.skip(f"there are no data of MNIST: {error}")
+    assert (pool.shape, test.shape) == ((1500, 784), (300, 784))
+    assert (pool.min(), pool.max()) == (0.0, 1.0)
+    tiny = Size(1, (500, 1000), (1e-9,), 1500, 300, 20)
+    (krr, cred) = splits.run(quiet, tiny, ("mnist",), (1,), draws=1)
+    assert cred.rmse < krr.rmse
+    paths = descent.run(quiet, tiny, steps=(5, 30), full_steps=30)
+    errors = {(one.method, one.steps, one.noise): one.rmse for one in paths}
+    assert errors["RF-CRED-GD", 30, 1e-6] < errors["RF-CRED-GD", 5, 1e-6]
+    assert errors["CRED-GD", 30, 1.0] == pytest.approx(errors["RF-CRED-GD", 30, 1.0], rel=1e-6)
+    assert errors[descent.ANALYTIC, 0, 1e-6] < errors[descent.ACCELERATED, 30, 1e-6]
