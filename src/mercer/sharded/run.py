@@ -451,4 +451,4 @@ def _is_local(basis: Any) -> bool:
 def _size_of(basis: BasisTransformer) -> int:
     """Return how many numbers it takes to send a basis."""
     state: dict[str, Any] = basis.__getstate__()  # type: ignore[assignment]
-    return sum(map(count_numbers, state.values()))
+    return sum(count_numbers(value) for name, value in state.items() if name != "_n_read")
