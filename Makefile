@@ -35,6 +35,7 @@ experiments: $(VENV)/.dev
 	$(BIN)/python -m experiments.data_dependent_features
 	$(BIN)/python -m experiments.distributed_ranking
 	$(BIN)/python -m experiments.importance_labelling
+	$(BIN)/python -m experiments.landmark_sampling
 	$(BIN)/python -m experiments.learning_to_rank
 
 $(VENV)/.python:

@@ -1,0 +1,250 @@
+"""Split, choose landmarks, fit and measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from threadpoolctl import threadpool_limits
+
+from experiments.landmark_sampling.problems import (
+    LONELY,
+    PROBLEMS,
+    TEST,
+    TRAIN,
+    Problem,
+    Split,
+    split,
+)
+from experiments.landmark_sampling.unevenness import ROWS, Unevenness, unevenness
+from mercer import Gaussian, KernelRegressor, Landmarks
+from mercer.contracts import Array
+from mercer.engines.local import one_core
+from mercer.selection import GCV, Criterion, LeaveOneOut
+from mercer.selection import Problem as Solved
+from mercer.selection.criteria import Scores
+
+SAMPLINGS = ("uniform", "leverage", "bless", "rpcholesky", "kmeans")
+#: Bandwidths, in units of the median distance, with the numbers of landmarks for each.
+SIZES: dict[float, tuple[int, ...]] = {
+    1.0: (25, 50, 100, 200, 400, 800),
+    0.5: (25, 50, 100, 200, 400),
+    2.0: (25, 50, 100, 200, 400),
+}
+#: Splits, and how many of them with bandwidths other than the median.
+SEEDS, OTHER_SEEDS = 5, 3
+#: The alpha of fits that are hardly regularized.
+TINY = 1e-9
+#: Training rows with which lonely test rows are found.
+NEIGHBORS = 1000
+#: Training rows that the trace of the approximation is taken over.
+TRACED = 3000
+#: Landmarks of the fits whose alpha is chosen by leave-one-out as well.
+LOO_SIZE = 400
+#: Rows and landmarks of the fits that show what choosing costs, where there are many rows.
+MANY, MANY_SIZE, MANY_SET = (10_000, 100_000), 800, "covtype"
+#: Called with a line to show.
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """One fit."""
+
+    problem: str
+    factor: float
+    seed: int
+    rows: int
+    sampling: str
+    size: int
+    alpha: float  # as chosen
+    error: float  # share of the variance of test targets left unexplained
+    lonely: float  # the same on lonely test rows
+    error_tiny: float  # both again, with the tiny alpha
+    lonely_tiny: float
+    wrong: float  # share of test rows in the wrong class; nan for numbers
+    trace: float  # of K minus its approximation, relative to that of K
+    dropped: int  # landmarks that others span
+    choosing: float  # seconds
+    fitting: float  # seconds of the whole fit
+
+
+@dataclass
+class Results:
+    """Everything that was measured."""
+
+    found: list[Found] = field(default_factory=list)
+    loo: list[Found] = field(default_factory=list)  # alpha by leave-one-out
+    many: list[Found] = field(default_factory=list)
+    uneven: list[Unevenness] = field(default_factory=list)
+
+
+class Both(Criterion):
+    """Chooses alpha by another criterion, and keeps the fit with the tiny alpha too."""
+
+    def __init__(self, by: Criterion, kept: dict[str, Array]) -> None:
+        self.by = by
+        self.kept = kept
+
+    @property
+    def second_pass(self) -> bool:  # type: ignore[override]
+        """Whether rows are read a second time."""
+        return self.by.second_pass
+
+    def score(self, problem: Solved, alphas: Array, rng: np.random.Generator) -> Scores:
+        """Return the scores of the other criterion."""
+        coefficients, intercept, _ = problem.solve(TINY)
+        self.kept.update(coefficients=coefficients, intercept=intercept, units=problem.units)
+        return self.by.score(problem, alphas, rng)
+
+
+def uniform_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return half and twice as many as well: what others are compared with must reach further.
+
+    >>> uniform_sizes((25, 50))
+    (12, 25, 50, 100)
+    """
+    return (sizes[0] // 2, *sizes, 2 * sizes[-1])
+
+
+@dataclass(frozen=True)
+class Case:
+    """One split of a set with one bandwidth: all ways to choose landmarks see the same."""
+
+    problem: str
+    factor: float  # the bandwidth, in units of the median distance
+    seed: int
+    part: Split
+    kernel: Gaussian
+
+    @cached_property
+    def lonely(self) -> Array:
+        """The test rows with the least mean kernel value to training rows: few are near."""
+        near = self.kernel(self.part.X_test, self.part.X[:NEIGHBORS]).mean(axis=1)
+        return np.argsort(near, kind="stable")[: max(1, int(LONELY * len(near)))]
+
+
+def cases(
+    name: str, problem: Problem, factors: Iterable[float], seeds: int, train: int, test: int
+) -> Iterator[Case]:
+    """Yield all splits and bandwidths of a set."""
+    X, Y = problem.rows()
+    for seed in range(seeds):
+        part = split(X, Y, seed, train, test)
+        median = Gaussian("median").fitted(part.X)
+        for factor in factors if seed < OTHER_SEEDS else {1.0}.intersection(factors):
+            kernel = median.with_bandwidth(factor * median.bandwidth)
+            yield Case(name, factor, seed, part, kernel)
+
+
+def run(
+    problems: dict[str, Problem] | None = None,
+    sizes: dict[float, tuple[int, ...]] | None = None,
+    seeds: int = SEEDS,
+    train: int = TRAIN,
+    test: int = TEST,
+    loo_size: int = LOO_SIZE,
+    many: Iterable[int] = MANY,
+    progress: Progress = print,
+) -> Results:
+    """Run everything on one thread, so that seconds can be compared."""
+    results, sizes = Results(), SIZES if sizes is None else sizes
+    problems = PROBLEMS if problems is None else problems
+    widest = uniform_sizes(max(sizes.values(), key=len))
+    for name, problem in problems.items():
+        for case in cases(name, problem, sizes, seeds, train, test):
+            with one_thread():
+                if case.seed == 0:
+                    few = case.part.X[:ROWS]
+                    results.uneven.append(unevenness(name, case.factor, case.kernel, few, widest))
+                found = compare(case, sizes[case.factor])
+                if case.factor == 1.0:
+                    by = LeaveOneOut()
+                    results.loo += [measured(case, way, loo_size, by) for way in SAMPLINGS]
+            results.found += found
+            last = {one.sampling: f"{one.sampling} {one.error:.4f}" for one in found}
+            at = f"{problem.label}, bandwidth x {case.factor:g}, split {case.seed}"
+            progress(f"{at}: {', '.join(last.values())}")
+    for rows in many if MANY_SET in problems else ():
+        (case,) = cases(MANY_SET, problems[MANY_SET], [1.0], 1, rows, test)
+        for sampling in SAMPLINGS:
+            with one_thread():
+                one = measured(case, sampling, MANY_SIZE)
+            results.many.append(one)
+            progress(f"{rows} rows, {sampling}: {one.choosing:.1f} of {one.fitting:.1f} s")
+    return results
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Return a context in which the library and BLAS use one thread."""
+    stack = ExitStack()
+    stack.enter_context(threadpool_limits(limits=1))
+    stack.enter_context(one_core())
+    return stack
+
+
+def compare(case: Case, sizes: Sequence[int]) -> list[Found]:
+    """Fit with all ways to choose on the same rows."""
+    return [
+        measured(case, sampling, size)
+        for sampling in SAMPLINGS
+        for size in (uniform_sizes(sizes) if sampling == "uniform" else sizes)
+        if size <= len(case.part.X)
+    ]
+
+
+def measured(case: Case, sampling: str, size: int, by: Criterion | None = None) -> Found:
+    """Fit once, and look at errors, at the approximation and at the clock.
+
+    Alpha is chosen by generalized cross-validation where nothing else is said.
+    """
+    part = case.part
+    kept: dict[str, Array] = {}
+    model = KernelRegressor(
+        case.kernel,
+        Landmarks(size, sampling),
+        selection=Both(by or GCV(), kept),
+        solver="ridge",
+        dtype="float64",
+        random_state=case.seed,
+    )
+    start = time.perf_counter()
+    model.fit(part.X, part.Y)
+    seconds = time.perf_counter() - start
+    chosen = model.predict(part.X_test)
+    # The same functions with other coefficients.
+    scale = np.sqrt(kept["units"])
+    change = (kept["coefficients"] - model.fit_.coefficients) * scale
+    shift = (kept["intercept"] - model.fit_.intercept) * scale
+    tiny = chosen + model.basis_.evaluate(part.X_test) @ change + shift
+    return Found(
+        case.problem,
+        case.factor,
+        case.seed,
+        len(part.X),
+        sampling,
+        size,
+        model.alpha_,
+        part.error(chosen),
+        part.error(chosen, case.lonely),
+        part.error(tiny),
+        part.error(tiny, case.lonely),
+        part.wrong(chosen) if part.classes else float("nan"),
+        trace_error(model.basis_, part.X[:TRACED]),
+        model.basis_.n_dropped_,
+        model.fit_.seconds["basis"],
+        seconds,
+    )
+
+
+def trace_error(basis: Landmarks, X: Array) -> float:
+    """Return ``trace(K - K_nys) / trace(K)`` over some rows, from the factor of the landmarks."""
+    values = basis.kernel_(basis.landmarks_, X)
+    half = solve_triangular(basis.factor_, values, lower=True, check_finite=False)
+    total = basis.kernel_.diag(X).sum()
+    return float(max(total - np.einsum("ij,ij->", half, half), 0.0) / total)

@@ -1,0 +1,147 @@
+"""The experiment on ways to choose landmarks, on few rows and with few landmarks."""
+
+import csv
+import os
+
+import numpy as np
+import pytest
+from experiments.landmark_sampling.__main__ import write
+from experiments.landmark_sampling.problems import PROBLEMS, as_targets, islands, split
+from experiments.landmark_sampling.summary import curve, equivalent, ratio, worth, worths
+from experiments.landmark_sampling.tables import markdown, read
+from experiments.landmark_sampling.trials import (
+    SAMPLINGS,
+    TINY,
+    Case,
+    cases,
+    measured,
+    run,
+    trace_error,
+    uniform_sizes,
+)
+from experiments.landmark_sampling.unevenness import unevenness
+
+from mercer import Gaussian, KernelRegressor, Landmarks
+from mercer.datasets.real import VARIABLE
+
+FEW = {1.0: (25, 50, 100), 2.0: (25, 50, 100)}
+NAMES = ("letter", "islands")
+
+
+def quiet(line):
+    pass
+
+
+@pytest.fixture(scope="module")
+def results():
+    few = {name: PROBLEMS[name] for name in NAMES}
+    return run(few, FEW, seeds=2, train=500, test=300, loo_size=50, many=(), progress=quiet)
+
+
+def case_of(X, y, seed=0):
+    part = split(X, y.reshape(-1, 1), seed, 600, 200)
+    return Case("islands", 1.0, seed, part, Gaussian("median").fitted(part.X))
+
+
+def test_every_way_sees_every_split(results):
+    for name in NAMES:
+        for factor, asked in FEW.items():
+            for sampling in SAMPLINGS:
+                sizes, errors = curve(results, name, factor, sampling, "error")
+                wanted = uniform_sizes(asked) if sampling == "uniform" else asked
+                assert tuple(sizes) == wanted
+                assert errors.shape == (2, len(wanted))
+                if name == "letter":
+                    assert np.all(errors[:, -1] < errors[:, 0])
+                _, traces = curve(results, name, factor, sampling, "trace")
+                assert np.all((traces >= 0) & (traces < 1))
+    assert all(0 <= one.choosing <= one.fitting for one in results.found)
+    assert [(one.size, one.factor) for one in results.loo] == [(50, 1.0)] * 4 * len(SAMPLINGS)
+    assert {one.problem for one in results.found if np.isnan(one.wrong)} == {"islands"}
+
+
+def test_chosen_landmarks_find_the_islands(results):
+    for sampling in ("leverage", "rpcholesky"):
+        assert worth(results, "islands", 1.0, sampling, "trace").low > 1
+        assert ratio(results, "islands", 1.0, sampling, "trace").high < 1
+    by_name = {(one.problem, one.factor): one for one in results.uneven}
+    assert by_name["islands", 1.0].spread > 1.5 * by_name["letter", 1.0].spread
+    assert by_name["islands", 2.0].spread > by_name["islands", 1.0].spread
+
+
+def test_tables_and_figures_hold_what_was_measured(results, tmp_path):
+    write(results, tmp_path)
+    text = (tmp_path / "results.md").read_text()
+    assert text == markdown(read(tmp_path))
+    found = worth(results, "letter", 1.0, "kmeans", "trace")
+    assert f"{found.middle:.2f} ({found.low:.2f}-{found.high:.2f})" in text
+    with (tmp_path / "fits.csv").open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == len(results.found)
+    assert float(rows[3]["error"]) == pytest.approx(results.found[3].error, rel=1e-5)
+    for name in ("errors.png", "trace.png", "gain.png"):
+        assert (tmp_path / name).stat().st_size > 10_000
+
+
+def test_the_tiny_alpha_is_that_of_a_fit_with_it():
+    case = case_of(*islands(1000))
+    found = measured(case, "leverage", 50)
+    model = KernelRegressor(
+        case.kernel, Landmarks(50, "leverage"), alpha=TINY, dtype="float64", random_state=case.seed
+    )
+    model.fit(case.part.X, case.part.Y)
+    predicted = model.predict(case.part.X_test)
+    assert found.error_tiny == pytest.approx(case.part.error(predicted), rel=1e-6)
+    assert found.lonely_tiny == pytest.approx(case.part.error(predicted, case.lonely), rel=1e-6)
+
+
+def test_trace_error_is_that_of_the_features():
+    X, _ = islands(300)
+    basis = Landmarks(40, kernel=Gaussian(1.0), random_state=0).fit(X)
+    features = basis.transform(X)
+    left = np.trace(Gaussian(1.0)(X) - features @ features.T)
+    assert trace_error(basis, X) == pytest.approx(left / len(X), rel=1e-6)
+
+
+def test_lonely_rows_are_those_without_neighbors():
+    X, y = islands(1000)
+    case = case_of(X, y)
+    near = case.kernel(case.part.X_test, case.part.X).mean(axis=1)
+    assert near[case.lonely].max() < np.median(near)
+    assert len(case.lonely) == 10
+
+
+def test_unevenness_of_rows_that_are_all_alike():
+    X = 100.0 * np.eye(200)
+    found = unevenness("islands", 1.0, Gaussian(1.0), X, (50, 200))
+    assert found.peak == pytest.approx(1)
+    assert found.spread == pytest.approx(0, abs=1e-8)
+    assert found.best == pytest.approx((0.75, 0))
+
+
+def test_worth_is_one_for_the_uniform_curve_itself(results):
+    _, found = worths(results, "letter", 1.0, "uniform", "trace")
+    assert found == pytest.approx(np.ones_like(found))
+    rising = np.array([1.0, 0.5, 0.6, 0.2])
+    sizes = np.array([10, 20, 40, 80])
+    assert equivalent(np.array([0.5, 2.0, 0.1]), sizes, rising) == pytest.approx([20, 10, 80])
+
+
+def test_classes_become_columns():
+    assert as_targets(np.array(list("abca"))).argmax(axis=1).tolist() == [0, 1, 2, 0]
+    part = split(np.arange(8.0)[:, None], as_targets(np.arange(8) % 2), 0, 6, 2)
+    assert part.classes
+    assert part.wrong(-part.Y_test) == 1
+
+
+@pytest.mark.parametrize("name", ["eeg", "covtype"])
+def test_real_sets_are_split_and_scaled(name):
+    if not os.environ.get(VARIABLE):
+        pytest.skip(f"{VARIABLE} is not set, and a test downloads nothing")
+    try:
+        (case,) = cases(name, PROBLEMS[name], [1.0], 1, 500, 200)
+    except (OSError, ValueError) as error:
+        pytest.skip(f"the data are not here: {error}")
+    assert np.abs(case.part.X.mean(axis=0)).max() < 1e-6
+    assert set(np.unique(case.part.Y)) == {-1.0, 1.0}
+    assert measured(case, "uniform", 50).error < 1.1
