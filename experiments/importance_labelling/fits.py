@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from mercer.contracts import Array
 
 #: Penalties of ridge regression, for all methods and settings.
-ALPHAS = tuple(10.0**power for power in range(-12, 1, 2))
+ALPHAS = (1e-15, 1e-14, *(10.0**power for power in range(-12, 1, 2)))
 #: Parts of all eigenfunctions that SSSR tries.
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 #: The penalty of least squares: where rows leave directions open, the shortest solution.
@@ -38,13 +38,19 @@ class Products:
 
 
 def ridge(products: Products, values: Array, alphas: Sequence[float] = ALPHAS) -> Array:
-    """Return coefficients by penalty, coordinate and output."""
-    found = []
-    for alpha in alphas:
+    """Return coefficients by increasing penalty, coordinate and output.
+
+    Where a penalty is so small that rounding leaves no factor, the next one stands in.
+    """
+    found: list[Array] = []
+    for alpha in reversed(alphas):
         A = products.gram.copy()
         A.flat[:: len(A) + 1] += alpha / values
-        found.append(cho_solve(cho_factor(A, overwrite_a=True), products.cross))
-    return np.array(found)
+        try:
+            found.append(cho_solve(cho_factor(A, overwrite_a=True), products.cross))
+        except np.linalg.LinAlgError:
+            found.append(found[-1])
+    return np.array(found[::-1])
 
 
 def eigenfunctions(products: Products, values: Array, sizes: Sequence[int]) -> Array:

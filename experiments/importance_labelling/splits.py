@@ -15,7 +15,7 @@ SPLITS = (1, 2)
 #: One penalty of the scores, and as many draws for both ways to label as in figure 3.
 ALPHA, DRAWS = 1e-9, 10
 #: Penalties that matter at the least noise.
-SMALL = 4
+SMALL = 6
 
 
 def run(
