@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.bases import BasisTransformer
+from mercer.bases import BasisTransformer, RandomFeatures
 from mercer.contracts import Array, RowSource
 from mercer.kernels import Kernel
 from mercer.matrix_free import fit_by_products
@@ -56,7 +56,8 @@ def fit(
     """
     clock = Clock()
     if isinstance(solver, PreconditionedCG):
-        if shared is None and getattr(plan.basis, "sampling", "") in ("labels", "leverage"):
+        chooses = isinstance(plan.basis, RandomFeatures) and plan.basis.sampling != "plain"
+        if shared is None and previous is None and chooses:
             with clock.stage("basis"):
                 shared = plan.basis.fit_source(source, kernel, rng, plan.precision)
                 settle(shared, source, targets, plan, rng)

@@ -188,10 +188,10 @@ def bad_batches():
     hole = X.copy()
     hole[25, 1] = np.nan
     holes = y.copy()
-    holes[25] = np.nan
+    holes[25] = np.inf
     return {
         "NaN in X": ((hole, y), "NaN at row 25, column 1"),
-        "NaN in y": ((X, holes), "y contains NaN"),
+        "infinity in y": ((X, holes), "y contains infinity"),
         "columns": ((X[:, :1], y), "1 features"),
         "length": ((X, y[:5]), "one value a row"),
         "weights": ((X, y, -weights()), "sample_weight must be finite and at least 0"),

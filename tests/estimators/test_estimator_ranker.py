@@ -146,9 +146,11 @@ def test_leaving_out_a_query_is_a_fit_without_it(weighting, rows, monkeypatch):
     if rows is not None:  # queries longer than a block
         monkeypatch.setattr(mercer.selection.plan, "BLOCK_ENTRIES", 1)
         original = mercer.passes.checked_blocks
-        monkeypatch.setattr(
-            mercer.passes, "checked_blocks", lambda source, y, _: original(source, y, rows)
-        )
+
+        def few(source, targets, _, **more):
+            return original(source, targets, rows, **more)
+
+        monkeypatch.setattr(mercer.passes, "checked_blocks", few)
     settings = {"pair_weighting": weighting, "basis": Landmarks(sampling=POINTS[:6])}
     model = ranker(alpha="auto", alphas=alphas, selection="loo", **settings)
     found = model.fit(X, Y, QID, WEIGHT).cv_results_["mean_squared_error"]

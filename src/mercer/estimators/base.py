@@ -295,6 +295,18 @@ class KernelEstimator(Predictions, Batches):
         if not self.warm_start:
             found.run = None  # it holds all steps and the matrix that they are made with
         self._adopt(found)
+        told = self.__dict__.pop("_told_unlabelled", False)
+        rows, labelled = (
+            sum(getattr(fold, name) for fold in found.folds or ())
+            for name in ("rows", "target_rows")
+        )
+        if labelled < rows and not told:  # files are read before this is known
+            warnings.warn(
+                f"{rows - labelled} of {rows} rows have no label: they count for where rows are, "
+                f"not for y; drop them if that is not meant",
+                MercerWarning,
+                stacklevel=5,
+            )
         if not found.solution.status.succeeded:
             warnings.warn(
                 f"{found.solution.status.value}: {found.solution.reason}",

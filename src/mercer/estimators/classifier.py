@@ -54,6 +54,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return self._with_classes(announced or ClassTargets.of_source(source, 100_000))
 
     def _with_classes(self, targets: ClassTargets) -> ClassTargets:
+        if not len(targets.classes):
+            raise ValueError("Input y contains NaN or None in every row: no row has a label")
         if len(targets.classes) < 2:
             raise ValueError(
                 f"a classifier needs at least two classes, got one class: "

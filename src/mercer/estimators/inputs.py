@@ -77,7 +77,7 @@ class RowInputs(BaseEstimator):
                 )
             check_same_length(X.shape[0], query, "qid")
         absent = missing(y)
-        self._partial = bool(absent.any())
+        self._partial = self._told_unlabelled = bool(absent.any())
         if self._partial and not self.__dict__.pop("_announced_unlabelled", False):
             warnings.warn(
                 f"{int(absent.sum())} of {len(absent)} rows have no label (NaN or None): they "

@@ -46,10 +46,12 @@ def warn_of_missing_weights(X: Any, sample_weight: Any) -> None:
 def _numbers(X: Any) -> Any:
     """Return dense rows of numbers, or None."""
     try:
-        rows = np.asarray(X, dtype=np.float64)
+        rows = np.asarray(X)
     except (TypeError, ValueError):
         return None
-    return rows if rows.ndim == 2 else None
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        return None
+    return rows.astype(np.float64, copy=False)
 
 
 def fingerprint(rows: Any) -> tuple[int, int]:
