@@ -20,8 +20,9 @@ from mercer import (
     Sketch,
 )
 from mercer.bases import FullKernel
+from mercer.engines.memory import available_memory
 from mercer.selection import make_plan, parse_memory
-from mercer.selection.plan import FULL_ROWS, available_memory, human_bytes
+from mercer.selection.plan import FULL_ROWS, human_bytes
 from mercer.sources import ArraySource
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from mercer.bases import BasisTransformer, FullKernel, Landmarks, as_basis
 from mercer.bases.base import tile_rows
 from mercer.contracts import Precision, RowSource
 from mercer.engines import available_cores
+from mercer.engines.memory import available_memory
 from mercer.kernels import Kernel, Precomputed
 from mercer.validation import MemoryLimitError, check_choice, check_number
 
@@ -44,18 +44,6 @@ def parse_memory(limit: Any) -> int:
     if isinstance(limit, str):
         return available_memory() // 2
     return int(check_number(limit, "memory_limit", above=0.0, hint="; for example '2GB'"))
-
-
-def available_memory() -> int:
-    """Bytes of memory that are free for use now."""
-    try:
-        with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except FileNotFoundError:  # not Linux
-        pass
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 def human_bytes(number: float) -> str:
