@@ -23,7 +23,10 @@ BASE = ("--columns", "width,height", "--out", "model")
         (("rows.csv", "--target", "price", "--bandwidth", "mean"), "number or 'median'"),
         (("rows.csv", "--target", "price", "--bandwidth", -1), "bandwidth must be"),
         (("rows.csv", "--target", "price", "--basis", "nystroem"), "--basis"),
-        (("rows.csv", "--target", "price", "--basis", "full", "--components", 5), "one a row"),
+        (
+            ("rows.csv", "--target", "price", "--basis", "full", "--components", 5),
+            "one function per row",
+        ),
         (
             ("rows.csv", "--target", "price", "--basis", "landmarks", "--components", 0),
             "at least 1",

@@ -1,4 +1,4 @@
-"""What pictures have in common: matplotlib, if it is there, and how lines and letters look."""
+"""What all pictures share: matplotlib, if it is installed, and a style."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ STYLE: Any = {
 
 @contextmanager
 def styled() -> Iterator[Any]:
-    """Yield matplotlib's class of figures; inside, they look as all pictures here do."""
+    """Yield matplotlib's Figure class, with the style of all pictures here."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(
-            "the picture is drawn with matplotlib, which is not installed: pip install mercer[cli]"
+            "drawing the picture needs matplotlib: pip install mercer[cli]"
         ) from error
     with rc_context(STYLE):
         yield Figure

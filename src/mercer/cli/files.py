@@ -1,4 +1,4 @@
-"""Output files: never on top of the input, and whole or not at all."""
+"""Output files: never over an input, and complete or not written at all."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from mercer.sources.arrow import pyarrow
 from mercer.validation import closest
 
 
-def check_output(out: Path, inputs: Iterable[Path], suffixes: Iterable[str] = ()) -> Path:
-    """Return the path of an output file, refused where it would destroy an input."""
+def check_output(
+    out: Path, inputs: Iterable[Path], suffixes: Iterable[str] = (), option: str = "--out"
+) -> Path:
+    """Return the path of an output file; refuse one that would overwrite an input."""
     out = out.expanduser()
     for path in inputs:
         source = path.expanduser().resolve()
         if out.resolve() == source or (source.is_dir() and source in out.resolve().parents):
-            raise ValueError(f"--out {out} would overwrite or join the input {path}: name another")
+            raise ValueError(
+                f"{option} {out} would overwrite or join the input {path}: name another"
+            )
     if suffixes and out.suffix.lower() not in suffixes:
         raise ValueError(
-            f"the extension of --out must be that of a known kind of file, got {out.suffix!r}"
+            f"the extension of {option} must be that of a known kind of file, got {out.suffix!r}"
             f"{closest(out.suffix, suffixes)}"
         )
     return out

@@ -18,7 +18,7 @@ from mercer.sources import names_columns, open_rows
 
 def predict(
     model: Annotated[Path, typer.Argument(help="A model from mercer fit or mercer.save.")],
-    data: Annotated[Path, typer.Argument(help="A file of rows; other columns are left unread.")],
+    data: Annotated[Path, typer.Argument(help="A file of rows; extra columns are ignored.")],
     out: Annotated[
         Path | None,
         typer.Option(help="A .csv, .parquet or .npy file. Default: CSV to standard output."),
@@ -27,7 +27,7 @@ def predict(
         bool, typer.Option("--proba", help="Also estimate the probability of every class.")
     ] = False,
 ) -> None:
-    """Predict with a model: a row number and a prediction for every row of a file."""
+    """Predict every row of a file: its number and its prediction."""
     if out is not None:
         out = check_output(out, [model, data], WRITERS)
     fitted: Any = load(model)
