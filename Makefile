@@ -1,7 +1,14 @@
 # Two commands do all the set-up: `make demo` and `make test`.
+VENV ?= .venv
+
+# Windows names the interpreter, and the folder of a virtual environment's commands, differently.
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+BIN    := $(VENV)/Scripts
+else
 PYTHON ?= python3
-VENV   ?= .venv
 BIN    := $(VENV)/bin
+endif
 
 .PHONY: demo test test-all lint docs benchmarks experiments clean
 

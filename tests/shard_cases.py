@@ -80,6 +80,11 @@ def slow_add(left, right):
     return add_folds(left, right)
 
 
+def kill(pid: int) -> None:
+    """End a process at once: by SIGKILL, or by TerminateProcess, which SIGTERM is on Windows."""
+    os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
 def deadly(item):
     """End the process that runs it, always."""
-    os.kill(os.getpid(), signal.SIGKILL)
+    kill(os.getpid())

@@ -1,5 +1,6 @@
 """Errors are one line on stderr and the exit code 2; --debug gives the traceback."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import mercer
+from mercer.cli import write_utf8
 
 BASE = ("--columns", "width,height", "--out", "model")
 
@@ -85,7 +87,7 @@ def test_version_and_help(run):
 
 def process(*arguments, **options):
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, check=False, **options
+        [sys.executable, *arguments], capture_output=True, encoding="utf-8", check=False, **options
     )
 
 
@@ -111,3 +113,12 @@ def test_without_its_libraries_it_says_what_to_install(missing):
     assert result.returncode == 1
     assert "pip install mercer[cli]" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_pipes_of_windows_take_every_letter():
+    written = io.BytesIO()
+    pipe = io.TextIOWrapper(written, encoding="cp1252", newline="")
+    write_utf8(pipe, None)
+    pipe.write("字,π\n")
+    pipe.flush()
+    assert written.getvalue().decode("utf-8") == "字,π\n"

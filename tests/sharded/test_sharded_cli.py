@@ -80,7 +80,7 @@ def test_the_dashboard_is_told(folder, client):
     done = subprocess.run(
         [sys.executable, "-m", "mercer.cli", *FIT, "m", "--engine", client.scheduler.address],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         timeout=120,
     )

@@ -22,7 +22,7 @@ from tests.sharded.conftest import cluster_of
 from mercer import ConjugateRounds, EngineError, Gaussian, KernelRegressor, Landmarks
 from mercer.engines.dask import DaskEngine
 from mercer.sources.shards import Shard
-from shard_cases import ADDING, POINTS, Slow, X, Y, deadly, readers, slow_add, when_read
+from shard_cases import ADDING, POINTS, Slow, X, Y, deadly, kill, readers, slow_add, when_read
 
 SETTINGS = {
     "kernel": Gaussian(1.5),
@@ -90,10 +90,6 @@ class Meanwhile(threading.Thread):
         assert not self.is_alive()
 
 
-def kill(pid):
-    os.kill(pid, signal.SIGKILL)
-
-
 def test_a_worker_killed_among_the_moments(client, slow_shards):
     killer = Meanwhile(lambda: kill(when_read(slow_shards, 2)))
     found = fit(client)
@@ -133,6 +129,7 @@ def test_a_worker_killed_in_the_last_addition(client, monkeypatch, tmp_path):
     assert np.array_equal(found.coef_, undisturbed())
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows cannot stop a process")
 def test_a_frozen_worker(client, slow_shards):
     frozen = []
 
