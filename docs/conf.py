@@ -154,7 +154,7 @@ PUBLIC = [
     "mercer.engines",
     "mercer.estimators",
     "mercer.kernels",
-    "mercer.labels",
+    "mercer.labelling",
     "mercer.models",
     "mercer.moments",
     "mercer.sampling",

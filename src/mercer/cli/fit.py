@@ -22,7 +22,7 @@ from mercer.cli.scoring import scores_on
 from mercer.cli.tables import chosen, facts, path_table
 from mercer.cli.task import decide_task
 from mercer.contracts import RowSource
-from mercer.labels import join, read_sheet
+from mercer.labelling import join, read_sheet
 from mercer.models import save
 from mercer.models.saving import with_suffix
 from mercer.selection.plan import human_bytes

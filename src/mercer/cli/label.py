@@ -13,7 +13,7 @@ from mercer.cli.output import stdout
 from mercer.cli.tables import facts
 from mercer.estimators import ImportanceLabeller
 from mercer.estimators.summary import describe
-from mercer.labels import LabelPool, Sheet, draw_again, read_sheet, sheet_files, write_sheet
+from mercer.labelling import LabelPool, Sheet, draw_again, read_sheet, sheet_files, write_sheet
 from mercer.selection.plan import human_bytes
 
 #: What decides which rows are drawn, as it is where no option is given. Records keep it.

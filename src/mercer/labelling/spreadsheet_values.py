@@ -1,4 +1,4 @@
-"""What is in a cell of a sheet: an id, a label, a number, as spreadsheets leave them."""
+"""Values as spreadsheets leave them, turned into ids, labels, numbers and JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def as_label(value: Any) -> Any:
 
 
 def as_number(value: Any) -> float:
-    """Return a cell as a number, NaN where it is none."""
+    """Return a spreadsheet value as a number, NaN where it is none."""
     try:
         return float("nan") if "_" in str(value) else float(value)
     except (TypeError, ValueError):

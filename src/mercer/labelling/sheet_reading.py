@@ -10,10 +10,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from mercer.labels.cells import as_id, as_label, as_number, some
-from mercer.labels.pool import DRAWS, LABEL, WEIGHT, Fingerprint
-from mercer.labels.sheet import FORMAT, FORMAT_VERSION, SUFFIXES, Draws, Sheet, refuse_unknown
-from mercer.labels.tables import header, text_batches
+from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint
+from mercer.labelling.pool_columns import header, text_batches
+from mercer.labelling.sheet import FORMAT, FORMAT_VERSION, SUFFIXES, Draws, Sheet, refuse_unknown
+from mercer.labelling.spreadsheet_values import as_id, as_label, as_number, some
 from mercer.sources.arrow import pyarrow, reading
 from mercer.sources.checks import check_file
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mercer.labels.cells import as_id, as_json, as_label, some
-from mercer.labels.pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
+from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
+from mercer.labelling.spreadsheet_values import as_id, as_json, as_label, some
 from mercer.models import atomic_path
 from mercer.sources.arrow import pyarrow
 from mercer.validation import closest

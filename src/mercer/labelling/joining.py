@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.contracts import Array, Rows
-from mercer.labels.cells import as_target, some
-from mercer.labels.pool import LabelPool
-from mercer.labels.rounds import has_names
-from mercer.labels.sheet import Draws, Sheet
+from mercer.labelling.label_pool import LabelPool
+from mercer.labelling.label_rounds import has_names
+from mercer.labelling.sheet import Draws, Sheet
+from mercer.labelling.spreadsheet_values import as_target, some
 
 
 class Labelled(NamedTuple):

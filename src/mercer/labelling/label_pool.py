@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array, Rows, RowSource
-from mercer.labels.cells import as_id
-from mercer.labels.tables import TableSource, column_batches, column_names, look
+from mercer.labelling.pool_columns import TableSource, column_batches, column_names, look
+from mercer.labelling.spreadsheet_values import as_id
 from mercer.sources import CsvSource, ParquetSource, as_source, names_columns, open_rows
 from mercer.sources.checks import check_exists
 from mercer.sources.selection import select_columns

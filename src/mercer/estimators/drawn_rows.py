@@ -13,7 +13,7 @@ import numpy as np
 from mercer.validation import MercerWarning
 
 #: Fingerprints of what was drawn, the latest last.
-_ISSUED: dict[tuple[int, int], None] = {}
+_DRAWN: dict[tuple[int, int], None] = {}
 #: How many are remembered.
 KEPT = 64
 
@@ -22,19 +22,19 @@ def remember(X: Any) -> None:
     """Remember rows that a labeller has drawn."""
     rows = _numbers(X)
     if rows is not None:
-        _ISSUED[fingerprint(rows)] = None
-        while len(_ISSUED) > KEPT:
-            _ISSUED.pop(next(iter(_ISSUED)))
+        _DRAWN[fingerprint(rows)] = None
+        while len(_DRAWN) > KEPT:
+            _DRAWN.pop(next(iter(_DRAWN)))
 
 
 def warn_of_missing_weights(X: Any, sample_weight: Any) -> None:
     """Warn where rows that were drawn by importance are fitted without their weights."""
-    if sample_weight is not None or not _ISSUED:
+    if sample_weight is not None or not _DRAWN:
         return
     rows = _numbers(X)
-    if rows is None or not any(count == len(rows) for count, _ in _ISSUED):
+    if rows is None or not any(count == len(rows) for count, _ in _DRAWN):
         return
-    if fingerprint(rows) in _ISSUED:
+    if fingerprint(rows) in _DRAWN:
         warnings.warn(
             "these rows were drawn by an ImportanceLabeller, and are fitted without their weights: "
             "the fit is biased; pass sample_weight=labeller.sample_weight_",

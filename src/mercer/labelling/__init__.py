@@ -14,11 +14,11 @@ does to the order of rows, to numbers or to ids is noticed, or does not matter.
     X, y, weight = join(pool, read_sheet("to_label.csv"))
 """
 
-from mercer.labels.joining import Labelled, join
-from mercer.labels.pool import Fingerprint, LabelPool
-from mercer.labels.reading import read_sheet
-from mercer.labels.rounds import draw_again, write_sheet
-from mercer.labels.sheet import Draws, Sheet, label_studio_tasks, sheet_files
+from mercer.labelling.joining import Labelled, join
+from mercer.labelling.label_pool import Fingerprint, LabelPool
+from mercer.labelling.label_rounds import draw_again, write_sheet
+from mercer.labelling.sheet import Draws, Sheet, label_studio_tasks, sheet_files
+from mercer.labelling.sheet_reading import read_sheet
 
 __all__ = [
     "Draws",

@@ -11,9 +11,8 @@ import numpy as np
 
 from mercer.contracts import RowSource
 from mercer.estimators import ImportanceLabeller
-from mercer.labels.cells import some
-from mercer.labels.pool import DRAWS, LABEL, WEIGHT, LabelPool, as_frame
-from mercer.labels.sheet import (
+from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, LabelPool, as_frame
+from mercer.labelling.sheet import (
     Draws,
     Sheet,
     label_studio_tasks,
@@ -21,6 +20,7 @@ from mercer.labels.sheet import (
     write_files,
     write_json,
 )
+from mercer.labelling.spreadsheet_values import some
 from mercer.sources import names_columns
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.labels.cells import as_shown
+from mercer.labelling.spreadsheet_values import as_shown
 from mercer.sources import CsvSource, ParquetSource
 from mercer.sources.arrow import kind_of, pyarrow, reading
 from mercer.sources.checks import check_file
