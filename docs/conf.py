@@ -161,6 +161,7 @@ PUBLIC = [
     "mercer.selection",
     "mercer.solvers",
     "mercer.sources",
+    "mercer.storage",
 ]
 
 

@@ -223,7 +223,7 @@ CHANGES = {
     "seconds": (put("fit", "found", "seconds", {"dict": {"basis": "1"}}), "seconds"),
     "lanes": (put("fit", "plan", "lanes", 10**9), "lanes"),
     "lanes of a fraction": (put("fit", "plan", "lanes", 1.5), "lanes"),
-    "status": (put("fit", "solution", "status", {"status": "GREAT"}), "unknown form"),
+    "status": (put("fit", "solution", "status", {"enum": "Status", "member": "GREAT"}), "GREAT"),
     "folds": (put("fit", "plan", "folds", 2), "2 folds"),
     "moments of another size": (tensor("moments.folds.0.gram", lambda a: a[:-1]), "gram"),
     "moments NaN": (tensor("moments.folds.0.cross", lambda a: a * np.nan), "finite"),

@@ -239,12 +239,12 @@ def test_a_driver_killed_and_started_again(combine, tmp_path):
     wanted = {"sum": 2, "conjugate": 4, "average": 1}[combine]
     first = start(0.15)
     end = time.monotonic() + 120
-    while len(list(checkpoint.glob("*.npz"))) < wanted and time.monotonic() < end:
+    while len(list(checkpoint.glob("*.safetensors"))) < wanted and time.monotonic() < end:
         assert first.poll() is None or first.returncode == 0
         time.sleep(0.02)
     kill(first.pid)
     first.wait()
-    kept = {path.name: path.stat().st_mtime_ns for path in checkpoint.glob("*.npz")}
+    kept = {path.name: path.stat().st_mtime_ns for path in checkpoint.glob("*.safetensors")}
     assert len(kept) >= wanted
     before = len(readers(reading))
     assert start(0.0).wait(120) == 0
@@ -270,7 +270,7 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
         KernelRegressor(**{**settings, "random_state": 1}).fit(X, Y)
     with pytest.raises(ValueError, match="another fit"):
         KernelRegressor(**settings).fit(X, Y, shard_labels=SPLIT)
-    part = next(tmp_path.glob("*.npz"))
+    part = next(tmp_path.glob("*.safetensors"))
     part.write_bytes(part.read_bytes()[:100])
     with pytest.raises(ValueError, match="damaged"):
         KernelRegressor(**settings).fit(X, Y)

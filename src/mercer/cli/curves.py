@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mercer.cli.drawing import INK, styled
-from mercer.models import atomic_path
+from mercer.storage import atomic_path
 
 
 def draw_ndcg(curve: Sequence[float], by_chance: Sequence[float], label: str, out: Path) -> None:

@@ -11,8 +11,8 @@ from typing import IO, Any
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.models import atomic_path
 from mercer.sources.arrow import pyarrow
+from mercer.storage import atomic_path
 from mercer.validation import closest
 
 

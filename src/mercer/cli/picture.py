@@ -11,7 +11,7 @@ import numpy as np
 from mercer.cli.drawing import FAINT, INK, styled
 from mercer.cli.memory import peak_text
 from mercer.contracts import Array
-from mercer.models import atomic_path
+from mercer.storage import atomic_path
 
 COLORS = {"mercer": "#0b6e99", "nystroem": "#d9822b", "exact": "#8a5aab"}
 TICKS = (1, 1.5, 2, 3, 5, 7)

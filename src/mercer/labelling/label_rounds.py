@@ -17,11 +17,10 @@ from mercer.labelling.sheet import (
     Sheet,
     label_studio_tasks,
     sheet_files,
-    write_files,
-    write_json,
 )
 from mercer.labelling.spreadsheet_values import some
 from mercer.sources import names_columns
+from mercer.storage import write_json, write_together
 
 
 def write_sheet(
@@ -68,7 +67,7 @@ def write_sheet(
     if tasks is not None:
         content = label_studio_tasks(sheet, () if before is None else before.drawn.ids)
         writers[tasks] = lambda partial: write_json(content, partial)
-    write_files(writers)
+    write_together(writers)
     return sheet
 
 

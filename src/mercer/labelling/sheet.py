@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
 from mercer.labelling.spreadsheet_values import as_id, as_json, as_label, some
-from mercer.models import atomic_path
 from mercer.sources.arrow import pyarrow
+from mercer.storage import write_json, write_together
 from mercer.validation import closest
 from mercer.version import VERSION
 
@@ -112,7 +110,7 @@ class Sheet:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the sheet to a ``.csv`` or ``.parquet`` file, and its record beside it."""
-        write_files(self.writers(*sheet_files(path, overwrite=overwrite)))
+        write_together(self.writers(*sheet_files(path, overwrite=overwrite)))
 
     def writers(self, file: Path, record: Path) -> Writers:
         """Return what writes the files of the sheet."""
@@ -181,20 +179,6 @@ def refuse_unknown(ids: Iterable[str], drawn: Sequence[str], label: str) -> None
             f"{'was' if len(unknown) == 1 else 'were'} not: other rows have no weight; leave them "
             f"out"
         )
-
-
-def write_files(writers: Writers) -> None:
-    """Write files that belong together: none takes its place before all are written."""
-    with ExitStack() as stack:
-        partial = {path: stack.enter_context(atomic_path(path)) for path in writers}
-        for path, write in writers.items():
-            write(partial[path])
-
-
-def write_json(content: Any, path: Path) -> None:
-    """Write JSON that every reader takes."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _write_csv(table: dict[str, list[Any]], path: Path) -> None:

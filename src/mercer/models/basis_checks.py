@@ -20,13 +20,14 @@ from mercer.kernels.feature_maps import (
 )
 from mercer.kernels.spline import SplineFeatures
 from mercer.models.checks import numbers
-from mercer.models.registry import FEATURE_MAPS, PROJECTIONS
+from mercer.models.model_classes import FEATURE_MAPS, PROJECTIONS
+from mercer.storage import Registry
 from mercer.validation import check_count
 
 
-def basis_class(kind: Any, registry: dict[str, type]) -> type:
+def basis_class(kind: Any, registry: Registry) -> type:
     """Return the class of a basis by its name."""
-    cls = registry.get(kind) if isinstance(kind, str) else None
+    cls = registry.find(kind) if isinstance(kind, str) else None
     if cls is None or not issubclass(cls, BasisTransformer):
         raise ValueError(f"the basis is of the unknown type {kind!r}")
     return cls

@@ -11,7 +11,7 @@ from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets
 from mercer.kernels import Kernel, Precomputed, Product, Sum
-from mercer.models.registry import parameters
+from mercer.storage.registry import parameters
 from mercer.validation import check_choice, check_count, check_flag
 
 

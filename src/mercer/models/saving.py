@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, Landmarks, RandomFeatures, Sketch
 from mercer.estimators import KernelEstimator
 from mercer.estimators.sharding import stored_engine
-from mercer.models.container import write_container
-from mercer.models.encode import Encoder, Json
-from mercer.models.registry import ESTIMATORS, parameters
+from mercer.models.model_classes import ESTIMATORS, REGISTRY
 from mercer.result import Fit
+from mercer.storage import Encoder, write_tensors
+from mercer.storage.registry import parameters
+from mercer.storage.tensor_file import Json
+from mercer.validation import MercerWarning
 from mercer.version import VERSION
 
 #: What load() reads; a change that an older mercer would misread needs another number.
@@ -34,6 +38,21 @@ APART = ("basis", "plan", "solution", "folds", "dual_rows", "path", "run", "comm
 CURVES = ("residuals", "training_error", "validation_error", "by_fold")
 #: What further rows need; the factor is that of the functions that moments are sums of.
 MOMENTS = ("folds", "dual_rows", "factor")
+
+
+class _ModelEncoder(Encoder):
+    """Leaves out random generators, and says so."""
+
+    def value(self, value: Any, name: str) -> Json:
+        if isinstance(value, (np.random.Generator, np.random.RandomState)):
+            warnings.warn(
+                f"{name} is a random generator, which a model file does not hold: it will be None "
+                f"after loading. Give an int to keep it",
+                MercerWarning,
+                stacklevel=2,
+            )
+            return None
+        return super().value(value, name)
 
 
 def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool = False) -> Path:
@@ -77,7 +96,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         )
     check_is_fitted(estimator, "fit_")
     estimator._settings()  # refuses parameters that load() would refuse
-    encoder = Encoder()
+    encoder = _ModelEncoder(REGISTRY, "a model file")
     names = getattr(estimator, "feature_names_in_", None)
     document = {
         "format": FORMAT,
@@ -100,7 +119,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         kept = dict(zip(MOMENTS, sums, strict=True))
         document["moments"] = encoder.mapping(kept, "moments")
     target = with_suffix(path)
-    write_container(target, document, encoder.tensors)
+    write_tensors(target, document, encoder.tensors)
     return target
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-from typing import Any
-
 from mercer.bases import BASES
 from mercer.bases.sketch import KINDS
 from mercer.combine import COMBINATIONS
+from mercer.contracts import Status
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets
@@ -25,6 +23,7 @@ from mercer.moments import Moments
 from mercer.selection import CRITERIA
 from mercer.selection.criteria import Scores
 from mercer.solvers import RULES, SOLVERS
+from mercer.storage import Registry
 
 ESTIMATORS: dict[str, type[KernelEstimator]] = {
     "KernelClassifier": KernelClassifier,
@@ -45,9 +44,8 @@ FEATURE_MAPS: tuple[type, ...] = (
 PROJECTIONS: tuple[type, ...] = tuple(KINDS.values())
 
 #: Names that stand for a class in a file; nothing else is ever looked up.
-REGISTRY: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
+REGISTRY = Registry(
+    (
         *KERNELS.values(),
         Product,
         Sum,
@@ -63,22 +61,6 @@ REGISTRY: dict[str, type] = {
         RegressionTargets,
         Moments,
         Scores,
+        Status,
     )
-}
-
-
-def parameter_names(cls: type) -> list[str]:
-    """Return the names that the constructor of a registered class takes.
-
-    >>> parameter_names(REGISTRY["Matern"])
-    ['bandwidth', 'nu']
-    """
-    if is_dataclass(cls):
-        return [field.name for field in fields(cls)]
-    names: list[str] = cls._get_param_names()  # type: ignore[attr-defined]
-    return names
-
-
-def parameters(value: Any) -> dict[str, Any]:
-    """Return what the constructor of ``value`` was given, by name, one level deep."""
-    return {name: getattr(value, name) for name in parameter_names(type(value))}
+)
