@@ -10,20 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer.bases.graded import GradedBasis
+from mercer.bases import BasisTransformer
 from mercer.contracts import Solution
 from mercer.estimators import KernelEstimator
-from mercer.models import basis_checks, checks
-from mercer.models.fit_checks import check_fit
-from mercer.models.model_classes import ESTIMATORS, REGISTRY
-from mercer.models.saving import CURVES, FORMAT, MOMENTS, basis_state, with_suffix
+from mercer.models.model_classes import ESTIMATORS, REGISTRY, TARGETS
+from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
 from mercer.result import Fit
 from mercer.selection import Plan
 from mercer.solvers import SolverPath
 from mercer.sources.checks import check_exists
 from mercer.storage import DamagedFileError, Decoder, TensorFile, open_tensors
 from mercer.storage.tensor_file import Json
-from mercer.validation import closest
+from mercer.validation import check_array, check_count, closest
 
 
 class ModelFileError(ValueError):
@@ -96,13 +94,18 @@ def _estimator(file: TensorFile) -> KernelEstimator:
         raise DamagedFileError(f"its description lacks {', '.join(missing)}")
 
     estimator = _unfitted(decoder, document["estimator"])
-    n_features = checks.whole(document["n_features_in"], "n_features_in", 1)
-    names = checks.feature_names(document["feature_names_in"], n_features)
-    targets = decoder.value(document["targets"], "targets")
-    checks.check_targets(targets, estimator)
+    n_features = check_count(document["n_features_in"], "n_features_in")
+    names = _feature_names(document["feature_names_in"], n_features)
+    targets = _targets(decoder, document["targets"], estimator)
     values = decoder.mapping(_entry(document["fit"], "found"), "fit")
-    basis = _basis(decoder, document["basis"], n_features, values, targets.outputs)
+    basis = _basis(decoder, document["basis"], n_features)
+    # Coefficients come first: their number bounds the sizes that the file claims.
+    check_array(values.get("coefficients"), "coefficients", (basis.size, targets.outputs))
+    check_array(values.get("intercept"), "intercept", (targets.outputs,))
+    basis.kernel_.check_state(n_features)
+    basis.bind()
     found = _fit(decoder, document, basis, values, targets.outputs)
+    found.check_state(targets.outputs)
 
     estimator.n_features_in_ = n_features
     if names is not None:
@@ -126,34 +129,57 @@ def _unfitted(decoder: Decoder, document: Json) -> KernelEstimator:
         raise DamagedFileError(f"it holds a {kind!r}{closest(str(kind), ESTIMATORS)}")
     params = decoder.mapping(_entry(document, "params"), "estimator")
     estimator: KernelEstimator = REGISTRY.build(ESTIMATORS[kind], params, kind)
-    checks.check_parts(estimator._settings()["kernel"])
+    estimator._settings()  # refuses invalid parameters
     return estimator
 
 
-def _basis(
-    decoder: Decoder, document: Json, n_features: int, values: dict[str, Any], outputs: int
-) -> Any:
+def _feature_names(value: Json, n_features: int) -> list[str] | None:
+    """Return the names of the columns, if there are any."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise DamagedFileError("feature_names_in must be a list of names or null")
+    if len(value) != n_features:
+        raise DamagedFileError(f"feature_names_in must name {n_features} columns, got {len(value)}")
+    return value
+
+
+def _targets(decoder: Decoder, document: Json, estimator: KernelEstimator) -> Any:
+    targets = decoder.value(document, "targets")
+    wanted = TARGETS[type(estimator)]
+    if type(targets) is not wanted:
+        raise DamagedFileError(
+            f"the targets of a {type(estimator).__name__} must be {wanted.__name__}, got "
+            f"{type(targets).__name__}"
+        )
+    targets.check_state()
+    return targets
+
+
+def _basis(decoder: Decoder, document: Json, n_features: int) -> BasisTransformer:
     kind = _entry(document, "type")
     params = decoder.mapping(_entry(document, "params"), "basis")
     state = decoder.mapping(_entry(document, "state"), "basis.state")
-    cls = basis_checks.basis_class(kind, REGISTRY)
-    names = basis_state(cls)
-    if set(state) != set(names):
-        raise DamagedFileError(f"the state of {kind} must be {sorted(names)}, got {sorted(state)}")
-    size = basis_checks.basis_size(state, n_features)
-    # Coefficients come first: their number bounds the size that the state claims.
-    checks.check_coefficients(values, size, outputs)
-    checks.check_kernel(state["kernel_"], n_features)
-    basis = REGISTRY.build(cls, params, "basis")
+    cls = REGISTRY.find(kind) if isinstance(kind, str) else None
+    if cls is None or not issubclass(cls, BasisTransformer):
+        raise DamagedFileError(f"the basis is of the unknown type {kind!r}")
+    if set(state) != set(cls.state):
+        raise DamagedFileError(
+            f"the state of {kind} must be {sorted(cls.state)}, got {sorted(state)}"
+        )
+    basis: BasisTransformer = REGISTRY.build(cls, params, "basis")
     for name, value in state.items():
         setattr(basis, name, value)
-    if isinstance(basis, GradedBasis):
-        basis._bind()
+    basis.check_state(n_features)
     return basis
 
 
 def _fit(
-    decoder: Decoder, document: dict[str, Json], basis: Any, values: dict[str, Any], outputs: int
+    decoder: Decoder,
+    document: dict[str, Json],
+    basis: BasisTransformer,
+    values: dict[str, Any],
+    outputs: int,
 ) -> Fit:
     plan = decoder.mapping(_entry(document["fit"], "plan"), "plan")
     solution = decoder.mapping(_entry(document["fit"], "solution"), "solution")
@@ -170,7 +196,8 @@ def _fit(
         factor = sums.pop("factor")
         kept |= sums
         if factor is not None:
-            basis.factor_ = checks.check_factor(factor, basis.size)
+            basis.restore_factor(factor)
+    nothing = np.zeros((0, outputs))  # a solution in whitened coordinates is not stored
     found: Fit = REGISTRY.build(
         Fit,
         {
@@ -178,13 +205,10 @@ def _fit(
             **kept,
             "basis": basis,
             "plan": REGISTRY.build(Plan, {**plan, "basis": basis}, "plan"),
-            "solution": REGISTRY.build(
-                Solution, {**solution, "value": np.zeros((0, outputs))}, "solution"
-            ),
+            "solution": REGISTRY.build(Solution, {**solution, "value": nothing}, "solution"),
         },
         "fit",
     )
-    check_fit(found, outputs)
     return found
 
 

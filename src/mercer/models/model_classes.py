@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mercer.bases import BASES
-from mercer.bases.sketch import KINDS
+from mercer.bases.sketch import KINDS as PROJECTIONS
 from mercer.combine import COMBINATIONS
 from mercer.contracts import Status
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
 from mercer.estimators.rank_targets import RankTargets
-from mercer.estimators.targets import ClassTargets, RegressionTargets
+from mercer.estimators.targets import ClassTargets, RegressionTargets, RowTargets
 from mercer.kernels import KERNELS, Product, Sum
 from mercer.kernels.feature_maps import (
     ColumnFeatures,
@@ -31,17 +31,12 @@ ESTIMATORS: dict[str, type[KernelEstimator]] = {
     "KernelRegressor": KernelRegressor,
 }
 
-FEATURE_MAPS: tuple[type, ...] = (
-    ColumnFeatures,
-    FourierFeatures,
-    MultipliedFeatures,
-    ReluFeatures,
-    SplineFeatures,
-    StackedFeatures,
-    WeightedFeatures,
-)
-
-PROJECTIONS: tuple[type, ...] = tuple(KINDS.values())
+#: What each estimator makes of y.
+TARGETS: dict[type[KernelEstimator], type[RowTargets]] = {
+    KernelClassifier: ClassTargets,
+    KernelRanker: RankTargets,
+    KernelRegressor: RegressionTargets,
+}
 
 #: Names that stand for a class in a file; nothing else is ever looked up.
 REGISTRY = Registry(
@@ -54,11 +49,15 @@ REGISTRY = Registry(
         *RULES.values(),
         *CRITERIA.values(),
         *COMBINATIONS.values(),
-        *FEATURE_MAPS,
-        *PROJECTIONS,
-        ClassTargets,
-        RankTargets,
-        RegressionTargets,
+        *PROJECTIONS.values(),
+        *TARGETS.values(),
+        ColumnFeatures,
+        FourierFeatures,
+        MultipliedFeatures,
+        ReluFeatures,
+        SplineFeatures,
+        StackedFeatures,
+        WeightedFeatures,
         Moments,
         Scores,
         Status,

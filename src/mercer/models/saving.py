@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.bases import BasisTransformer, Landmarks, RandomFeatures, Sketch
+from mercer.bases import BasisTransformer
 from mercer.estimators import KernelEstimator
 from mercer.estimators.sharding import stored_engine
 from mercer.models.model_classes import ESTIMATORS, REGISTRY
@@ -26,14 +26,17 @@ from mercer.version import VERSION
 FORMAT = 1
 SUFFIX = ".mercer"
 
-#: What a fitted basis holds beside its kernel and precision.
-BASIS_STATE: dict[type[BasisTransformer], tuple[str, ...]] = {
-    Landmarks: ("landmarks_", "indices_", "n_dropped_"),
-    RandomFeatures: ("features_",),
-    Sketch: ("points_", "projection_", "indices_", "n_dropped_"),
-}
 #: Parts of a fit that have a place of their own in the file, or none.
-APART = ("basis", "plan", "solution", "folds", "dual_rows", "path", "run", "communication")
+NOT_IN_RECORD = (
+    "basis",
+    "plan",
+    "solution",
+    "folds",
+    "dual_rows",
+    "path",
+    "run",
+    "communication",
+)
 #: What is kept of the steps of an iterative solver: its curves, not its solutions.
 CURVES = ("residuals", "training_error", "validation_error", "by_fold")
 #: What further rows need; the factor is that of the functions that moments are sums of.
@@ -138,14 +141,6 @@ def library_version() -> str:
     return VERSION
 
 
-def basis_state(cls: type) -> tuple[str, ...]:
-    """Return the names of the attributes that make up a fitted basis."""
-    for kind, names in BASIS_STATE.items():
-        if issubclass(cls, kind):
-            return ("kernel_", "precision_", *names)
-    raise TypeError(f"models with the basis {cls.__name__} cannot be written to a file")
-
-
 def _parameters(estimator: KernelEstimator) -> dict[str, Any]:
     """Return the parameters of an estimator; its engine by its address, paths as text."""
     found = parameters(estimator)
@@ -155,9 +150,9 @@ def _parameters(estimator: KernelEstimator) -> dict[str, Any]:
     return found
 
 
-def _basis(encoder: Encoder, basis: Any) -> dict[str, Json]:
+def _basis(encoder: Encoder, basis: BasisTransformer) -> dict[str, Json]:
     document = encoder.object(basis, "basis")
-    state = {name: getattr(basis, name) for name in basis_state(type(basis))}
+    state = {name: getattr(basis, name) for name in basis.state}
     document["state"] = encoder.mapping(state, "basis.state")
     return document
 
@@ -168,7 +163,7 @@ def _fit(encoder: Encoder, found: Fit) -> dict[str, Json]:
     solution = {
         f.name: getattr(found.solution, f.name) for f in fields(found.solution) if f.name != "value"
     }
-    rest = {f.name: getattr(found, f.name) for f in fields(found) if f.name not in APART}
+    rest = {f.name: getattr(found, f.name) for f in fields(found) if f.name not in NOT_IN_RECORD}
     document = {
         "plan": encoder.mapping(plan, "plan"),
         "solution": encoder.mapping(solution, "solution"),
