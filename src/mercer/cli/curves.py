@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from mercer.cli.drawing import INK, styled
-from mercer.storage import atomic_path
+from mercer.cli.drawing import INK, save_figure, styled
 
 
 def draw_ndcg(curve: Sequence[float], by_chance: Sequence[float], label: str, out: Path) -> None:
@@ -31,5 +30,4 @@ def draw_ndcg(curve: Sequence[float], by_chance: Sequence[float], label: str, ou
         axes.margins(y=0.25)
         axes.grid(axis="y", color="#e4e8ec")
         axes.set_title(f"Ranking of {label}", fontweight="bold")
-        with atomic_path(out) as partial:
-            figure.savefig(partial, format=out.suffix[1:].lower(), dpi=140)
+        save_figure(figure, out)

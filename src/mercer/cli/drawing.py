@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from mercer.storage import atomic_path
 
 INK, FAINT = "#22313f", "#d5dbe1"
 STYLE: Any = {
@@ -31,3 +34,9 @@ def styled() -> Iterator[Any]:
         ) from error
     with rc_context(STYLE):
         yield Figure
+
+
+def save_figure(figure: Any, out: Path) -> None:
+    """Write a figure by the extension of its file, whole or not at all."""
+    with atomic_path(out) as partial:
+        figure.savefig(partial, format=out.suffix[1:].lower(), dpi=140)

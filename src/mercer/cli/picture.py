@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cli.drawing import FAINT, INK, styled
+from mercer.cli.drawing import FAINT, INK, save_figure, styled
 from mercer.cli.memory import peak_text
 from mercer.contracts import Array
-from mercer.storage import atomic_path
 
 COLORS = {"mercer": "#0b6e99", "nystroem": "#d9822b", "exact": "#8a5aab"}
 TICKS = (1, 1.5, 2, 3, 5, 7)
@@ -36,8 +35,7 @@ def draw(
             fontsize=14,
             fontweight="bold",
         )
-        with atomic_path(out) as partial:
-            figure.savefig(partial, format=out.suffix[1:].lower(), dpi=140)
+        save_figure(figure, out)
 
 
 def _draw_cost(

@@ -10,7 +10,7 @@ import typer
 
 from mercer.cli.building import build_basis, build_kernel, check_solver, number_or
 from mercer.cli.curves import draw_ndcg
-from mercer.cli.files import WRITERS, check_output, write_table
+from mercer.cli.files import check_output, write_output
 from mercer.cli.memory import peak_bytes, peak_text
 from mercer.cli.output import stdout
 from mercer.cli.tables import chosen, columns, facts
@@ -21,6 +21,7 @@ from mercer.models import save
 from mercer.models.saving import with_suffix
 from mercer.selection.plan import human_bytes
 from mercer.sources import names_columns, open_rows
+from mercer.storage import TABLE_WRITERS
 from mercer.validation import check_choice
 
 #: NDCG is shown at these, and drawn at all ranks up to the last.
@@ -98,7 +99,7 @@ def rank(
     if out is not None:
         out = check_output(with_suffix(out), inputs)
     if ranked is not None:
-        ranked = check_output(ranked, inputs, WRITERS)
+        ranked = check_output(ranked, inputs, TABLE_WRITERS)
     if plot is not None:
         plot = check_output(plot, inputs, PICTURES)
     if test is None and (ranked is not None or plot is not None):
@@ -144,7 +145,7 @@ def rank(
     console.print(_scores(found, held, f"{test}"))
     console.print(_first_query(found, top))
     if ranked is not None:
-        write_table(found, ranked)
+        write_output(found, ranked)
         console.print(f"{held.n_rows:,} rows, in the order of their ranks, written to {ranked}")
     if plot is not None:
         even = found | {"score": np.zeros(held.n_rows)}  # equal scores share their gains

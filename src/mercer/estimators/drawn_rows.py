@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.storage import fingerprint_unordered
 from mercer.validation import MercerWarning
 
 #: Fingerprints of what was drawn, the latest last.
@@ -22,7 +23,7 @@ def remember(X: Any) -> None:
     """Remember rows that a labeller has drawn."""
     rows = _numbers(X)
     if rows is not None:
-        _DRAWN[fingerprint(rows)] = None
+        _DRAWN[fingerprint_unordered(rows)] = None
         while len(_DRAWN) > KEPT:
             _DRAWN.pop(next(iter(_DRAWN)))
 
@@ -34,7 +35,7 @@ def warn_of_missing_weights(X: Any, sample_weight: Any) -> None:
     rows = _numbers(X)
     if rows is None or not any(count == len(rows) for count, _ in _DRAWN):
         return
-    if fingerprint(rows) in _DRAWN:
+    if fingerprint_unordered(rows) in _DRAWN:
         warnings.warn(
             "these rows were drawn by an ImportanceLabeller, and are fitted without their weights: "
             "the fit is biased; pass sample_weight=labeller.sample_weight_",
@@ -52,22 +53,3 @@ def _numbers(X: Any) -> Any:
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         return None
     return rows.astype(np.float64, copy=False)
-
-
-def fingerprint(rows: Any) -> tuple[int, int]:
-    """Return the number of rows, and the sum of a hash of each.
-
-    >>> rows = np.random.default_rng(0).random((5, 2))
-    >>> fingerprint(rows) == fingerprint(rows[::-1])
-    True
-    >>> fingerprint(rows) == fingerprint(rows[:, ::-1])
-    False
-    """
-    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # -0.0 and 0.0 are the same number
-    odd = np.random.default_rng(0).integers(2**62, size=bits.shape[1], dtype=np.uint64) * 2 + 1
-    with np.errstate(over="ignore"):
-        mixed = (bits * odd).sum(axis=1, dtype=np.uint64)
-        mixed ^= mixed >> np.uint64(31)
-        mixed *= np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-        return len(rows), int(mixed.sum(dtype=np.uint64))

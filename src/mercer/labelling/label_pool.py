@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer.contracts import Array, Rows, RowSource
+from mercer.contracts import Array, RowSource
 from mercer.labelling.pool_columns import TableSource, column_batches, column_names, look
 from mercer.labelling.spreadsheet_values import as_id
 from mercer.sources import CsvSource, ParquetSource, as_source, names_columns, open_rows
 from mercer.sources.checks import check_exists
 from mercer.sources.selection import select_columns
+from mercer.storage import fingerprint_rows, fingerprint_texts
 from mercer.validation import closest
 
 #: The column of ids where they are the numbers of rows, and where they were given without a name.
@@ -151,18 +151,11 @@ class LabelPool:
         >>> LabelPool(X).fingerprint() == LabelPool(X[::-1]).fingerprint()
         False
         """
-        hashes = [hashlib.sha256() for _ in range(3)]
-        for block in self.source.blocks(BLOCK_ROWS):
-            for one, part in zip(hashes, _hashed(block.X), strict=False):
-                one.update(part)
-        values = hashlib.sha256(b"".join(one.digest() for one in hashes)).hexdigest()
+        values = fingerprint_rows(block.X for block in self.source.blocks(BLOCK_ROWS))
+        known, starts = self.ids, range(0, self.source.n_rows, BLOCK_ROWS)
         ids = None
-        if self.ids is not None:
-            found = hashlib.sha256()
-            for start in range(0, len(self.ids), BLOCK_ROWS):
-                part = self.ids[start : start + BLOCK_ROWS].tolist()
-                found.update("".join(f"{len(id_)}:{id_}" for id_ in part).encode())
-            ids = found.hexdigest()
+        if known is not None:
+            ids = fingerprint_texts(known[at : at + BLOCK_ROWS].tolist() for at in starts)
         return Fingerprint(self.source.n_rows, self.source.n_features, values, ids)
 
 
@@ -222,13 +215,3 @@ def _check_ids(ids: Array, n_rows: int, label: str) -> None:
             f"{str(ids[one])!r}: name another column, or leave it out and rows are known by their "
             f"numbers"
         )
-
-
-def _hashed(X: Rows) -> list[Any]:
-    """Return what is hashed of rows: their numbers, and of sparse ones where they are."""
-    if not hasattr(X, "tocsr"):
-        return [np.ascontiguousarray(X, dtype=np.float64) + 0.0]  # -0.0 is the same number
-    X = X.tocsr().astype(np.float64, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    return [X.data, X.indices.astype(np.int64), np.diff(X.indptr).astype(np.int64)]

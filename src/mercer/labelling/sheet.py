@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,8 +10,7 @@ from typing import Any
 
 from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
 from mercer.labelling.spreadsheet_values import as_id, as_json, as_label, some
-from mercer.sources.arrow import pyarrow
-from mercer.storage import write_json, write_together
+from mercer.storage import TABLE_WRITERS, write_json, write_together
 from mercer.validation import closest
 from mercer.version import VERSION
 
@@ -114,7 +112,7 @@ class Sheet:
 
     def writers(self, file: Path, record: Path) -> Writers:
         """Return what writes the files of the sheet."""
-        write = _write_csv if file.suffix.lower() == ".csv" else _write_parquet
+        write = TABLE_WRITERS[file.suffix.lower()]
         content = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
@@ -179,29 +177,3 @@ def refuse_unknown(ids: Iterable[str], drawn: Sequence[str], label: str) -> None
             f"{'was' if len(unknown) == 1 else 'were'} not: other rows have no weight; leave them "
             f"out"
         )
-
-
-def _write_csv(table: dict[str, list[Any]], path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
-
-
-def _write_parquet(table: dict[str, list[Any]], path: Path) -> None:
-    arrow = pyarrow()
-    labels = table[LABEL]
-    # A column of the type null, without a single label yet, could not be filled in by many tools.
-    text = all(value is None for value in labels)
-    columns = {name: arrow.array(_alike(values)) for name, values in table.items()}
-    if text:
-        columns[LABEL] = arrow.array(labels, type=arrow.string())
-    pyarrow(".parquet").write_table(arrow.table(columns), path)
-
-
-def _alike(values: list[Any]) -> list[Any]:
-    """Return the values of a column, as text where some are text and others are not."""
-    is_text = {isinstance(value, str) for value in values if value is not None}
-    return (
-        [value if value is None else str(value) for value in values] if len(is_text) > 1 else values
-    )
