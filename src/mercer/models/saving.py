@@ -103,7 +103,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
     names = getattr(estimator, "feature_names_in_", None)
     document = {
         "format": FORMAT,
-        "library": library_version(),
+        "library": VERSION,
         "estimator": {
             "type": kind,
             "params": encoder.mapping(_parameters(estimator), "estimator"),
@@ -134,11 +134,6 @@ def with_suffix(path: str | os.PathLike[str]) -> Path:
     """
     file = Path(path).expanduser()
     return file if file.suffix else file.with_name(file.name + SUFFIX)
-
-
-def library_version() -> str:
-    """Return the version of mercer."""
-    return VERSION
 
 
 def _parameters(estimator: KernelEstimator) -> dict[str, Any]:
