@@ -17,15 +17,14 @@ from cases import (
     SOLVERS,
     TYPICAL,
     Case,
-    all_pairs,
     fits_together,
     fitted,
-    over_pairs,
     rows,
     targets,
     weights,
 )
 from mercer import Gaussian, KernelRegressor, Landmarks
+from pairs import all_pairs, over_pairs
 
 over_cases = pytest.mark.parametrize("case", TYPICAL, ids=str)
 #: Those whose functions do not depend on the order of the rows, nor on how often they come.

@@ -7,7 +7,7 @@ is worse on its own rows than their mean: that is asserted of every fit, whateve
 import numpy as np
 import pytest
 
-from cases import DTYPES, over_pairs
+from cases import DTYPES
 from mercer import (
     KCGM,
     ArcCosine,
@@ -28,6 +28,7 @@ from mercer import (
     StopAfter,
 )
 from mercer.contracts import Status
+from pairs import over_pairs
 
 pytestmark = [
     pytest.mark.filterwarnings("error::RuntimeWarning"),

@@ -5,13 +5,14 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from cases import BASES, DTYPES, KERNELS, Case, fits_together, over_pairs, rows, targets, weights
+from cases import BASES, DTYPES, KERNELS, Case, fits_together, rows, targets, weights
 from mercer import Gaussian, Landmarks, LaplacianL1, Moments, Polynomial
 from mercer.estimators.targets import RegressionTargets
 from mercer.moments import MomentSums, Workspace
 from mercer.passes import accumulate
 from mercer.selection import make_plan
 from mercer.sources import ArraySource
+from pairs import over_pairs
 
 NAMES = [field.name for field in fields(Moments)]
 

@@ -6,7 +6,7 @@ import pytest
 import mercer.passes
 import mercer.selection.folds
 import reference
-from cases import BASES, Case, over_pairs, rows, targets, weights
+from cases import BASES, Case, rows, targets, weights
 from mercer import (
     KernelClassifier,
     KernelRegressor,
@@ -15,6 +15,7 @@ from mercer import (
     LaplacianL1,
     LeaveOneOut,
 )
+from pairs import over_pairs
 
 ALPHAS = np.array([1e-4, 1e-2, 1.0])
 OVER = {

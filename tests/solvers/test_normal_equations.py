@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import reference
-from cases import BASES, KERNELS, Case, fits_together, over_pairs, rows, targets, weights
+from cases import BASES, KERNELS, Case, fits_together, rows, targets, weights
 from mercer import Landmarks, Moments, Ridge
+from pairs import over_pairs
 
 
 def whitened_solution(basis, X, Y, w, alpha, intercept):

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import reference
-from cases import KERNELS, over_pairs, rows, targets, weights
+from cases import KERNELS, rows, targets, weights
 from mercer import Gaussian, Linear
 from mercer.contracts import Status
 from mercer.solvers import DualSystem
+from pairs import over_pairs
 
 
 def dual(K, Y, w, intercept, spectral):
