@@ -130,8 +130,8 @@ def test_every_recipe_fits(name, task):
     model = recipe(name, task, **settings)
     if name != "SSSR":
         assert isinstance(model, KernelRegressor if task == "regression" else KernelClassifier)
-    target = Y[:, 0] if task == "regression" else CLASSES
-    assert model.fit(X, target).score(X, target) > 0.7
+    rows, target = X[::2], (Y[:, 0] if task == "regression" else CLASSES)[::2]
+    assert model.fit(rows, target).score(rows, target) > 0.7
     if found.combine is not None:
         assert model.communication_.shards == 4
 

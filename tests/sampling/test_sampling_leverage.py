@@ -128,8 +128,8 @@ def scored(name):
     rows, kernel = {
         "normal": lambda: (rng(1).standard_normal((1500, 3)), Gaussian(1.0)),
         "clusters": lambda: (clusters(1500), Matern(1.5, 1.0)),
-        "california_housing": lambda: (real("california_housing", 2000), Gaussian(2.0)),
-        "letter": lambda: (real("letter", 2000), LaplacianL2(4.0)),
+        "california_housing": lambda: (real("california_housing", 1200), Gaussian(2.0)),
+        "letter": lambda: (real("letter", 1200), LaplacianL2(4.0)),
     }[name]()
     values, vectors = np.linalg.eigh(kernel(rows))
     return rows, kernel, np.maximum(values, 0.0), vectors**2
