@@ -1,7 +1,16 @@
 # Two commands do all the set-up: `make demo` and `make test`.
+VENV ?= .venv
+
+# Windows names the interpreter, and the folder of a virtual environment's commands, differently.
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+BIN    := $(VENV)/Scripts
+else
 PYTHON ?= python3
-VENV   ?= .venv
 BIN    := $(VENV)/bin
+endif
+EXPERIMENTS := kernel_conjugate_gradients distributed_random_features data_dependent_features \
+	distributed_ranking importance_labelling landmark_sampling learning_to_rank
 
 .PHONY: demo test test-all lint docs benchmarks experiments clean
 
@@ -29,14 +38,8 @@ benchmarks: $(VENV)/.dev
 
 experiments: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[experiments]'
-	$(BIN)/python -m experiments.kernel_conjugate_gradients
-	$(BIN)/python -m experiments.distributed_nystroem
-	$(BIN)/python -m experiments.distributed_random_features
-	$(BIN)/python -m experiments.data_dependent_features
-	$(BIN)/python -m experiments.distributed_ranking
-	$(BIN)/python -m experiments.importance_labelling
-	$(BIN)/python -m experiments.landmark_sampling
-	$(BIN)/python -m experiments.learning_to_rank
+	for name in $(EXPERIMENTS); do $(BIN)/python -m experiments.$$name || exit 1; done
+	$(BIN)/python -m experiments.distributed_nystroem --resume
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "Mercer needs Python 3.11 or newer, found %d.%d: try make PYTHON=python3.12" % v[:2])'

@@ -13,9 +13,12 @@ import numpy as np
 
 def peak_bytes() -> int:
     """Return the largest resident size of this process so far."""
-    # getrusage would report the larger of this process and the one that started it
-    with open("/proc/self/status") as status:
-        return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
+    from mercer.engines.memory import peak_memory
+
+    peak = peak_memory()
+    if peak is None:
+        raise OSError("this system does not report the peak memory of a process")
+    return peak
 
 
 def covtype_fit(

@@ -15,13 +15,9 @@ ROWS, COLUMNS, LANDMARKS = 1_000_000, 20, 1000
 _CHILD = """
 import json, sys, time
 import mercer
+from benchmarks.child import peak_bytes
 
-def peak_kilobytes():
-    # getrusage would report the larger of this process and the one that started it
-    with open("/proc/self/status") as status:
-        return int(next(line for line in status if line.startswith("VmHWM")).split()[1])
-
-baseline = peak_kilobytes()
+baseline = peak_bytes()
 start = time.perf_counter()
 model = mercer.KernelRegressor(
     "gaussian", mercer.Landmarks({landmarks}), alpha=1e-6, random_state=0
@@ -30,8 +26,8 @@ kind, path = sys.argv[1:3]
 rows = mercer.sources.NpySource(path, path.replace("X.npy", "y.npy")) if kind == "npy" else None
 model.fit(path, "y") if rows is None else model.fit(rows)
 seconds = time.perf_counter() - start
-peak = peak_kilobytes()
-print(json.dumps([baseline * 1024, peak * 1024, seconds, model.fit_.plan.memory]))
+peak = peak_bytes()
+print(json.dumps([baseline, peak, seconds, model.fit_.plan.memory]))
 """
 
 

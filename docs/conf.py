@@ -154,13 +154,14 @@ PUBLIC = [
     "mercer.engines",
     "mercer.estimators",
     "mercer.kernels",
-    "mercer.labels",
+    "mercer.labelling",
     "mercer.models",
     "mercer.moments",
     "mercer.sampling",
     "mercer.selection",
     "mercer.solvers",
     "mercer.sources",
+    "mercer.storage",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,8 @@ _places: list[tuple[str, tempfile.TemporaryDirectory[str]]] = []
 
 def enter() -> None:
     """Go to a new folder."""
-    folder = tempfile.TemporaryDirectory(prefix="mercer-docs-")
+    # Windows keeps files that are still mapped into memory.
+    folder = tempfile.TemporaryDirectory(prefix="mercer-docs-", ignore_cleanup_errors=True)
     _places.append((os.getcwd(), folder))
     os.chdir(folder.name)
 
@@ -26,14 +28,13 @@ def leave() -> None:
 
 
 def sh(command: str) -> None:
-    """Run a command and print all that it writes."""
+    """Run a command of a POSIX shell and print all that it writes."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     done = subprocess.run(
-        command,
-        shell=True,
+        [shutil.which("bash") or "sh", "-c", command],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"},
         timeout=300,
         check=False,

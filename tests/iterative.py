@@ -17,6 +17,7 @@ from mercer import (
     StopByFolds,
     StopOnHeldOut,
 )
+from pairs import over_pairs
 
 #: name -> a new solver with a rule
 SOLVERS = {
@@ -37,6 +38,7 @@ RULES = {
 over_solvers = pytest.mark.parametrize("solver", SOLVERS)
 over_bases = pytest.mark.parametrize("basis", BASES)
 over_rules = pytest.mark.parametrize("rule", RULES)
+over_all = over_pairs(solver=SOLVERS, basis=BASES, rule=RULES)
 #: Rows to predict.
 NEW = rows(12, seed=9)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+import mercer
 from mercer.combine import add_folds
 from mercer.sources import ArraySource
 
@@ -53,6 +54,12 @@ class Slow(ArraySource):
         yield from super().blocks(rows)
 
 
+def environment() -> dict[str, str]:
+    """The environment for a process of its own that imports the same mercer, and this module."""
+    path = (str(Path(__file__).parent), str(Path(mercer.__file__).parents[1]))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+
+
 def readers(folder) -> list[int]:
     """Processes that have begun to read, the latest first."""
     found = sorted(Path(folder).iterdir(), key=lambda path: path.name.split("-")[1], reverse=True)
@@ -76,10 +83,15 @@ ADDING = "MERCER_TEST_ADDING"
 def slow_add(left, right):
     """Add moments, slowly."""
     Path(os.environ[ADDING], f"{os.getpid()}-{time.time_ns()}").touch()
-    time.sleep(1.0)
+    time.sleep(0.5)
     return add_folds(left, right)
+
+
+def kill(pid: int) -> None:
+    """End a process at once: by SIGKILL, or by TerminateProcess, which SIGTERM is on Windows."""
+    os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 def deadly(item):
     """End the process that runs it, always."""
-    os.kill(os.getpid(), signal.SIGKILL)
+    kill(os.getpid())

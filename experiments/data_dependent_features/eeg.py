@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from experiments.data_dependent_features.measured import Trial
+from experiments.scaffold import Array
+from experiments.scaffold.data import load as load_set
 from mercer import Gaussian, KernelClassifier, RandomFeatures
-from mercer.contracts import Array, Precision, RowSource
-from mercer.datasets import load_real
 from mercer.kernels import Kernel
 from mercer.kernels.feature_maps import FeatureMap, WeightedFeatures
 
@@ -23,8 +22,6 @@ ALPHA = 2.0**-10
 CANDIDATES = 5
 #: What turns the interquartile range of a normal column into its standard deviation.
 NORMAL = 1.349
-#: Called with a line to show.
-Progress = Callable[[str], None]
 
 PLAIN, LEVERAGE = "plain", "leverage"
 NONE, UNBIASED, LITERAL = "labels, none", "labels, unbiased", "labels, literal p/q"
@@ -49,13 +46,7 @@ class GivenFeatures(RandomFeatures):
         return int(self.features.size)
 
     def fit_source(
-        self,
-        source: RowSource,
-        kernel: Kernel,
-        rng: np.random.Generator,
-        precision: Precision,
-        may_widen: bool = False,
-        lean: bool = False,
+        self, source: Any, kernel: Kernel, rng: Any, precision: Any, *how: Any, **more: Any
     ) -> Self:
         """Take the functions as they are."""
         self.kernel_ = kernel.fitted(np.zeros((1, source.n_features)))
@@ -81,7 +72,7 @@ class Split:
 
 def load() -> tuple[Array, Array]:
     """Return all rows, as they are, and their classes."""
-    data = load_real("eeg_eye_state")
+    data = load_set("eeg_eye_state")
     return np.asarray(data.X, dtype=float), np.unique(data.y, return_inverse=True)[1]
 
 

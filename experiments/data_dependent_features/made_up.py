@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from experiments.data_dependent_features.eeg import Progress
-from experiments.data_dependent_features.measured import Excess, deviation, select
+from experiments.data_dependent_features.measured import Excess
+from experiments.scaffold import Array
+from experiments.scaffold.records import deviation, select
+from experiments.scaffold.runner import QUIET, Progress
 from mercer import Gaussian, RandomFeatures
-from mercer.contracts import Array
 
 SEED = 11
 LABELED, UNLABELED, TEST, COMPONENTS = 600, 2400, 1000, 100
@@ -63,7 +64,7 @@ def errors(trial: int, shards: int, labeled: int = LABELED, unlabeled: int = UNL
 
 
 def run(
-    partitions: tuple[int, ...] = PARTITIONS, trials: int = TRIALS, progress: Progress = print
+    partitions: tuple[int, ...] = PARTITIONS, trials: int = TRIALS, progress: Progress = QUIET
 ) -> list[Excess]:
     """Measure both methods at one penalty, and each at the best one for it (alpha 0 there)."""
     found = []

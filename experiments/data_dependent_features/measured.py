@@ -1,15 +1,13 @@
-"""What a part of the experiment has measured, and its file."""
+"""What a part of the experiment has measured."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import astuple, dataclass
 
 import numpy as np
+
+from experiments.scaffold.records import deviation
 
 
 @dataclass(frozen=True)
@@ -70,35 +68,3 @@ def measured(
     columns = np.array([astuple(trial) for trial in trials]).T
     pairs = [float(part) for column in columns for part in (column.mean(), deviation(column))]
     return Measured(method, *setting, len(trials), *pairs)
-
-
-def deviation(values: Any) -> float:
-    """Return the standard deviation over trials, 0 for one trial."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-
-
-def as_csv(found: Sequence[Any]) -> str:
-    """Return one line a setting."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([field.name for field in fields(found[0])])
-    for row in found:
-        writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in astuple(row)])
-    return out.getvalue()
-
-
-def from_csv(path: Path, kind: Any = Measured) -> list[Any]:
-    """Read what was written; nothing where there is no file."""
-    if not path.is_file():
-        return []
-    kinds = {"str": str, "int": int, "float": float}
-    with path.open(encoding="utf-8", newline="") as lines:
-        return [
-            kind(**{field.name: kinds[str(field.type)](row[field.name]) for field in fields(kind)})
-            for row in csv.DictReader(lines)
-        ]
-
-
-def select(found: Sequence[Any], **wanted: Any) -> list[Any]:
-    """Return the rows with these values, in the order in which they were run."""
-    return [row for row in found if all(getattr(row, k) == v for k, v in wanted.items())]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from experiments.distributed_nystroem.methods import METHODS
-from experiments.distributed_nystroem.problems import PROBLEMS, Problem
-from experiments.distributed_nystroem.summary import errors, mean_and_deviation
-from experiments.distributed_nystroem.tables import AllResults
+from experiments.distributed_nystroem.summary import Study, errors, mean_and_deviation
 from experiments.distributed_nystroem.trials import (
     FIGURE_1_CENTERS,
     IN_FIGURE_1,
@@ -24,82 +20,75 @@ from experiments.distributed_nystroem.trials import (
     by_partitions,
     by_rows,
 )
-from experiments.pictures import STYLE, save
-from mercer.cli.picture import COLORS
+from experiments.scaffold.figures import BLUE, GRAY, GREEN, ORANGE, PURPLE, panels, short
 
-GREEN = "#4c8c4a"
 COLOR = {
-    "DNystroem": COLORS["mercer"],
-    "DC-NY": COLORS["nystroem"],
-    "DKRR": COLORS["exact"],
+    "DNystroem": BLUE,
+    "DC-NY": ORANGE,
+    "DKRR": PURPLE,
     "DC-RF": GREEN,
-    "Nystroem": COLORS["mercer"],
+    "Nystroem": BLUE,
     "RF": GREEN,
 }
 MARKER = {"DNystroem": "o", "DC-NY": "s", "DKRR": "^", "DC-RF": "D", "Nystroem": "", "RF": ""}
 
 
-def draw_partitions(
-    found: AllResults, path: Path, problems: Mapping[str, Problem] = PROBLEMS
-) -> None:
+def draw_partitions(study: Study) -> Figure:
     """Draw errors against the number of partitions (figure 5)."""
-    panels = [
+    drawn = [
         (name, centers)
-        for name, problem in problems.items()
-        if found.get(name)
+        for name, problem in study.problems.items()
         for centers in problem.at_centers
     ]
-    with rc_context(STYLE):
-        figure, cells = _panels(len(panels))
-        for axes, (name, centers) in zip(cells, panels, strict=False):
-            problem = problems[name]
-            for method in METHODS:
-                curve = by_partitions(problem, method, centers)
-                _draw(axes, problem.partitions, found[name], curve, method)
-            paper = problem.paper_partitions if centers == 500 else 0
-            _finish(axes, f"{name}, M = {centers}", "partitions m", paper)
-        _legend(figure, cells, len(panels))
-        save(figure, path)
+    figure, cells = _panels(len(drawn))
+    for axes, (name, centers) in zip(cells, drawn, strict=False):
+        problem = study.problems[name]
+        for method in METHODS:
+            curve = by_partitions(problem, method, centers)
+            _draw(axes, problem.partitions, study.results[name], curve, method)
+        paper = problem.paper_partitions if centers == 500 else 0
+        _finish(axes, f"{name}, M = {centers}", "partitions m", paper)
+    _legend(cells, len(drawn))
+    return figure
 
 
-def draw_centers(found: AllResults, path: Path, problems: Mapping[str, Problem] = PROBLEMS) -> None:
+def draw_centers(study: Study) -> Figure:
     """Draw errors against the number of centers (figure 6)."""
-    names = [name for name in problems if found.get(name)]
-    with rc_context(STYLE):
-        figure, cells = _panels(len(names))
-        for axes, name in zip(cells, names, strict=False):
-            problem = problems[name]
-            for method in METHODS:
-                _draw(axes, problem.centers, found[name], by_centers(problem, method), method)
-            title = f"{name}, {problem.at_partitions} partitions"
-            _finish(axes, title, "centers M", problem.paper_centers, log=True)
-        _legend(figure, cells, len(names))
-        save(figure, path)
+    figure, cells = _panels(len(study.problems))
+    for axes, (name, problem) in zip(cells, study.problems.items(), strict=False):
+        results = study.results[name]
+        for method in METHODS:
+            _draw(axes, problem.centers, results, by_centers(problem, method), method)
+        title = f"{name}, {problem.at_partitions} partitions"
+        _finish(axes, title, "centers M", problem.paper_centers, log=True)
+    _legend(cells, len(study.problems))
+    return figure
 
 
-def draw_rows(problem: Problem, results: Results, path: Path) -> None:
+def draw_rows(study: Study) -> Figure | None:
     """Draw errors against centers and against training rows (figure 1)."""
-    m = problem.at_partitions
-    with rc_context(STYLE):
-        figure = Figure(figsize=(11, 4.4), facecolor="white")
-        figure.set_layout_engine("constrained", wspace=0.06)
-        left, right = figure.subplots(1, 2)
-        for method in IN_FIGURE_1:
-            _draw(left, problem.centers, results, by_centers(problem, method), method)
-        first, second = FIGURE_1_CENTERS
-        for method in IN_FIGURE_1:
-            curve = by_rows(problem, method, first)
-            named = method if method == "DKRR" else f"{method}, M = {first}"
-            _draw(right, problem.samples, results, curve, method, label=named)
-        curve = by_rows(problem, "DNystroem", second)
-        more = {"label": f"DNystroem, M = {second}", "linestyle": ":"}
-        _draw(right, problem.samples, results, curve, "DNystroem", **more)
-        rows = problem.train_rows
-        _finish(left, f"{problem.name}: {m} shards of {rows // m:,} rows", "centers M", log=True)
-        _finish(right, f"{problem.name}: {m} shards", "training rows N")
-        for axes in (left, right):
-            axes.legend()
-        save(figure, path)
+    with_rows = [problem for problem in study.problems.values() if problem.samples]
+    if not with_rows:
+        return None
+    problem = with_rows[-1]
+    results, m = study.results[problem.name], problem.at_partitions
+    figure, (left, right) = panels((11, 4.4))
+    for method in IN_FIGURE_1:
+        _draw(left, problem.centers, results, by_centers(problem, method), method)
+    first, second = FIGURE_1_CENTERS
+    for method in IN_FIGURE_1:
+        curve = by_rows(problem, method, first)
+        named = method if method == "DKRR" else f"{method}, M = {first}"
+        _draw(right, problem.samples, results, curve, method, label=named)
+    curve = by_rows(problem, "DNystroem", second)
+    more = {"label": f"DNystroem, M = {second}", "linestyle": ":"}
+    _draw(right, problem.samples, results, curve, "DNystroem", **more)
+    rows = problem.train_rows
+    _finish(left, f"{problem.name}: {m} shards of {rows // m:,} rows", "centers M", log=True)
+    _finish(right, f"{problem.name}: {m} shards", "training rows N")
+    for axes in (left, right):
+        axes.legend()
+    return figure
 
 
 def _draw(
@@ -132,9 +121,9 @@ def _finish(axes: Any, title: str, what: str, paper: int = 0, log: bool = False)
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
         axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_major_formatter(short)
     if paper:
-        axes.axvline(paper, color="#9aa5b1", linewidth=1.2, linestyle="-.")
+        axes.axvline(paper, color=GRAY, linewidth=1.2, linestyle="-.")
         axes.annotate(
             f"paper: {paper}",
             (paper, 0.95),
@@ -148,12 +137,11 @@ def _finish(axes: Any, title: str, what: str, paper: int = 0, log: bool = False)
 def _panels(count: int) -> tuple[Figure, list[Any]]:
     """Return cells for so many panels and one more for the legend, three in a row."""
     lines = -(-(count + 1) // 3)
-    figure = Figure(figsize=(13, 3.9 * lines), facecolor="white")
-    figure.set_layout_engine("constrained", wspace=0.05, hspace=0.06)
-    return figure, list(figure.subplots(lines, 3, squeeze=False).flat)
+    figure, cells = panels((13, 3.9 * lines), lines, 3, (0.05, 0.06), squeeze=False)
+    return figure, list(cells.flat)
 
 
-def _legend(figure: Figure, cells: list[Any], used: int) -> None:
+def _legend(cells: list[Any], used: int) -> None:
     for axes in cells[used:]:
         axes.set_axis_off()
     if not used:

@@ -9,7 +9,15 @@ import numpy as np
 
 from experiments.distributed_nystroem.problems import Problem
 from experiments.distributed_nystroem.trials import Point, Results, by_centers, by_partitions
-from mercer.contracts import Array
+from experiments.scaffold import Array
+
+
+@dataclass(frozen=True)
+class Study:
+    """The sets that were run, and their results."""
+
+    problems: dict[str, Problem]
+    results: dict[str, Results]
 
 
 @dataclass(frozen=True)

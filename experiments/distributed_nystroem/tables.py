@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from experiments.distributed_nystroem.methods import METHODS
-from experiments.distributed_nystroem.problems import PROBLEMS, Problem
-from experiments.distributed_nystroem.storage import to_csv
+from experiments.distributed_nystroem.problems import Problem
 from experiments.distributed_nystroem.summary import (
     Crossing,
+    Study,
     centers_crossing,
     errors,
     mean_and_deviation,
@@ -24,35 +24,36 @@ from experiments.distributed_nystroem.trials import (
     by_partitions,
     by_rows,
 )
+from experiments.scaffold.records import csv_text
+from experiments.scaffold.tables import Table, marked, page
 
-#: Results of each data set, by its name.
-AllResults = Mapping[str, Results]
 CROSSING_COLUMNS = ("set", "varied", "fixed", "against", "paper", "measured", "low", "high")
 
 
-def markdown(found: AllResults, problems: Mapping[str, Problem] = PROBLEMS) -> str:
+def markdown(study: Study) -> str:
     """Return all tables, each between marks by which other pages include it."""
-    known = {name: problem for name, problem in problems.items() if found.get(name)}
-    repeats = ", ".join(f"{len({seed for _, seed in found[name]})} ({name})" for name in known)
-    parts = [
-        "# Results",
-        "Written by `python -m experiments.distributed_nystroem`; do not edit. Error rates on the "
+    found = study.results
+    repeats = ", ".join(f"{len({seed for _, seed in found[name]})} ({name})" for name in found)
+    about = (
+        "Error rates on the "
         "test rows in percent: means over repeats and standard deviations between them. "
-        f"Repeats: {repeats}. What they show is in the [README](README.md).",
+        f"Repeats: {repeats}. What they show is in the [README](README.md)."
+    )
+    parts = [
         "## Where DNystroem passes the others",
         "From this many partitions m (figure 5) or centers M (figure 6) on, the mean error of "
         "DNystroem is below that of the others at every larger value measured; linear between "
         "measured values. In brackets the range over single repeats. `never`: not below at the "
         "largest value; `always`: below from the smallest on; `-`: not told, or not measured.",
-        _marked("crossings", crossings_table(found, known)),
+        marked("crossings", crossings_table(study)),
     ]
-    for name, problem in known.items():
+    for name, problem in study.problems.items():
         results = found[name]
         for centers in problem.at_centers:
             curves = {label(method): by_partitions(problem, method, centers) for method in METHODS}
             parts += [
                 f"## {name}: error against the number of partitions, M = {centers} (figure 5)",
-                _marked(
+                marked(
                     f"{name} partitions {centers}",
                     curves_table("m", problem.partitions, results, curves),
                 ),
@@ -61,18 +62,18 @@ def markdown(found: AllResults, problems: Mapping[str, Problem] = PROBLEMS) -> s
         parts += [
             f"## {name}: error against the number of centers, "
             f"{problem.at_partitions} partitions (figure 6)",
-            _marked(f"{name} centers", curves_table("M", problem.centers, results, curves)),
+            marked(f"{name} centers", curves_table("M", problem.centers, results, curves)),
         ]
         if problem.samples:
             parts += [
                 f"## {name}: error against the number of training rows, "
                 f"{problem.at_partitions} partitions (figure 1, right)",
-                _marked(
+                marked(
                     f"{name} rows",
                     curves_table("N", problem.samples, results, rows_curves(problem)),
                 ),
             ]
-    return "\n\n".join(parts) + "\n"
+    return page("distributed_nystroem", about, *parts)
 
 
 def label(method: str) -> str:
@@ -97,37 +98,36 @@ def rows_curves(problem: Problem) -> dict[str, list[Point]]:
 
 def curves_table(
     head: str, x: Sequence[int], results: Results, curves: Mapping[str, list[Point]]
-) -> list[str]:
+) -> Table:
     """Return one column a curve and one row a value of x."""
     columns = [_cells(results, curve) for curve in curves.values()]
-    lines = _header([head, *curves])
-    return lines + [_row([str(value), *cells]) for value, *cells in zip(x, *columns, strict=True)]
+    table = Table([head, *curves])
+    for value, *cells in zip(x, *columns, strict=True):
+        table.add([str(value), *cells])
+    return table
 
 
-def crossings_table(found: AllResults, problems: Mapping[str, Problem]) -> list[str]:
+def crossings_table(study: Study) -> Table:
     """Return the crossings of both figures beside the paper's."""
-    lines = _header(["set", "varied", "fixed", "DNystroem passes", "paper", "measured"])
-    for row in _crossings(found, problems):
+    table = Table(["set", "varied", "fixed", "DNystroem passes", "paper", "measured"])
+    for row in _crossings(study):
         name, varied, fixed, against, paper, crossing = row
         said = str(paper) if paper else "-"
-        lines.append(_row([name, varied, fixed, against, said, _text(crossing)]))
-    return lines
+        table.add([name, varied, fixed, against, said, _text(crossing)])
+    return table
 
 
-def crossings_csv(found: AllResults, problems: Mapping[str, Problem] = PROBLEMS) -> str:
+def crossings_csv(study: Study) -> str:
     """Return the same as CSV: inf is never, -inf is always."""
-    known = {name: problem for name, problem in problems.items() if found.get(name)}
-    rows: list[list[object]] = [
+    rows = (
         [*row, *(f"{value:.4g}" for value in (crossing.at, crossing.low, crossing.high))]
-        for *row, crossing in _crossings(found, known)
-    ]
-    return to_csv(CROSSING_COLUMNS, rows)
+        for *row, crossing in _crossings(study)
+    )
+    return csv_text(CROSSING_COLUMNS, rows)
 
 
-def _crossings(
-    found: AllResults, problems: Mapping[str, Problem]
-) -> list[tuple[str, str, str, str, int, Crossing]]:
-    rows = []
+def _crossings(study: Study) -> list[tuple[str, str, str, str, int, Crossing]]:
+    rows, problems, found = [], study.problems, study.results
     for name, problem in problems.items():
         for centers in problem.at_centers:
             paper = problem.paper_partitions if centers == 500 else 0  # all of figure 5
@@ -142,7 +142,7 @@ def _crossings(
     return rows
 
 
-def _cells(results: Results, curve: list[Point]) -> list[str]:
+def _cells(results: Results, curve: list[Point]) -> Table:
     cells = []
     for mean, spread in zip(*mean_and_deviation(100 * errors(results, curve)), strict=True):
         deviation = "" if np.isnan(spread) else f" ± {spread:.2f}"
@@ -162,16 +162,3 @@ def _number(value: float) -> str:
     if np.isinf(value):
         return "never" if value > 0 else "always"
     return f"{value:.0f}"
-
-
-def _header(names: list[str]) -> list[str]:
-    return [_row(names), "|" + "---|" * len(names)]
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _marked(name: str, lines: list[str]) -> str:
-    table = "\n".join(lines)
-    return f"<!-- {name} -->\n\n{table}\n\n<!-- end of {name} -->"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from experiments.distributed_nystroem.methods import METHODS, estimator
-from experiments.distributed_nystroem.problems import Data, Problem
-from mercer.validation import MercerWarning
+from experiments.distributed_nystroem.problems import Data, Problem, load
+from experiments.scaffold.runner import Job
+from mercer import MercerWarning
 
 #: The methods of figure 1.
 IN_FIGURE_1 = ("DNystroem", "DC-NY", "DKRR")
@@ -31,8 +32,32 @@ class Point:
 
 #: Share of test rows with the wrong class, by point and seed.
 Results = dict[tuple[Point, int], float]
-#: Called after each trial with the trials made and those to make.
-Progress = Callable[[Results, int, int], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial, as it is kept."""
+
+    method: str
+    partitions: int
+    centers: int
+    rows: int
+    seed: int
+    error: float
+
+
+def as_trials(results: Results) -> list[Trial]:
+    """Return trials in an order that does not depend on when they were made."""
+    ordered = sorted(results.items(), key=lambda item: (order(item[0][0]), item[0][1]))
+    return [Trial(*astuple(at), seed, value) for (at, seed), value in ordered]
+
+
+def as_results(trials: Iterable[Trial]) -> Results:
+    """Return what was kept by point and seed."""
+    return {
+        (Point(one.method, one.partitions, one.centers, one.rows), one.seed): one.error
+        for one in trials
+    }
 
 
 def point(method: str, partitions: int, centers: int, rows: int) -> Point:
@@ -94,20 +119,20 @@ def missing(problem: Problem, repeats: int, known: Results) -> list[tuple[Point,
     return [trial for trial in wanted if trial not in known]
 
 
-def run(
-    problem: Problem,
-    data: Data,
-    trials: Iterable[tuple[Point, int]],
-    results: Results,
-    progress: Progress | None = None,
-) -> None:
-    """Make trials, and add them to the results."""
-    asked = list(trials)
-    with threadpool_limits(limits=1):  # the same on any number of cores
-        for done, (at, seed) in enumerate(asked, start=1):
-            results[at, seed] = error(problem, data, at, seed)
-            if progress is not None:
-                progress(results, done, len(asked))
+def run(job: Job) -> list[Trial]:
+    """Make the trials of a data set that are not kept yet, and keep each at once."""
+    problem = job.size.problems[job.part]
+    repeats = problem.repeats if job.size.repeats is None else job.size.repeats
+    results = as_results(job.before(Trial))
+    asked = missing(problem, repeats, results)
+    if asked:
+        data = load(problem)
+        with threadpool_limits(limits=1):  # the same on any number of cores
+            for done, (at, seed) in enumerate(asked, start=1):
+                results[at, seed] = error(problem, data, at, seed)
+                job.keep(as_trials(results))
+                job.progress.count(f"{job.part}, trials", done, len(asked))
+    return as_trials(results)
 
 
 def error(problem: Problem, data: Data, at: Point, seed: int) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from mercer.contracts import Array, BlockKernel, Precision, Rows
+from experiments.scaffold import Array
 from mercer.kernels import Kernel
 
 #: As many harmonics as the authors sum in code that they published.
@@ -53,7 +54,7 @@ class CutFeatures:
         """M, the number of functions."""
         return len(self.knots)
 
-    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+    def __call__(self, X: Array, precision: str, out: Array | None = None) -> Array:
         """Return the splines around each knot."""
         values = spline(np.asarray(X)[:, :1] - self.knots, self.order, self.harmonics)
         if out is None:
@@ -79,12 +80,12 @@ class CutSpline(Kernel):
         self.order = order
         self.harmonics = harmonics
 
-    def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
+    def against(self, Z: Array, precision: str = "float64") -> Callable[..., Array]:
         """Return X -> K(X, Z)."""
         functions = CutFeatures(np.asarray(Z)[:, 0], self.order, self.harmonics)
         return lambda X, out=None: functions(X, precision, out)
 
-    def diag(self, X: Rows) -> Array:
+    def diag(self, X: Array) -> Array:
         """Return K(x, x), the same for all x."""
         return np.full(X.shape[0], spline(np.zeros(1), self.order, self.harmonics)[0])
 

@@ -1,14 +1,13 @@
-"""What a part of the experiment has measured, and its file."""
+"""What a part of the experiment has measured."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
+
+from experiments.scaffold.records import deviation
 
 
 @dataclass(frozen=True)
@@ -38,41 +37,3 @@ def measured(
     """Summarize trials; ``setting`` is rows, M, m and alpha."""
     values = [part for pair in (errors, seconds) for part in (np.mean(pair), deviation(pair))]
     return Measured(group, method, *setting, len(errors), *(float(value) for value in values))
-
-
-def deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation over trials, 0 for one trial."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-
-
-def as_csv(found: Sequence[Measured]) -> str:
-    """Return one line a setting."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Measured)])
-    for row in found:
-        values = astuple(row)
-        writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values])
-    return out.getvalue()
-
-
-def from_csv(path: Path) -> list[Measured]:
-    """Read what was written; nothing where there is no file."""
-    if not path.is_file():
-        return []
-    kinds = {"str": str, "int": int, "float": float}
-    with path.open(encoding="utf-8", newline="") as lines:
-        return [
-            Measured(
-                **{
-                    field.name: kinds[str(field.type)](row[field.name])
-                    for field in fields(Measured)
-                }
-            )
-            for row in csv.DictReader(lines)
-        ]
-
-
-def select(found: Sequence[Measured], group: str, method: str) -> list[Measured]:
-    """Return the settings of a method in a group, in the order in which they were run."""
-    return [row for row in found if row.group == group and row.method == method]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.distributed_random_features.kernel import CutSpline, spline
+from experiments.scaffold import Array
 from mercer import PeriodicSpline
-from mercer.contracts import Array
 from mercer.kernels import Kernel
 
 SEED = 3

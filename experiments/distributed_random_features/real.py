@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from experiments.distributed_random_features.measured import Measured, measured
+from experiments.scaffold import Array
+from experiments.scaffold.data import load as load_set
+from experiments.scaffold.runner import Job
 from mercer import Gaussian, recipe
-from mercer.contracts import Array
-from mercer.datasets import load_real
 
 SEED = 12
 #: What is varied: M at m = 20, and m at M = 500.
 FEATURES, SHARDS = "features", "shards"
 FIXED_SHARDS, FIXED_COMPONENTS = 20, 500
-COMPONENTS = (10, 30, 60, 100, 200, 300, 400, 600, 1000, 1500)
-PARTITIONS = (1, 10, 20, 30, 40, 50, 60, 80, 100, 200, 300, 500)
 #: Test rows for KRR-DC, whose model has a function at every training row.
 EXACT_TEST = 10_000
-#: Called with a line to show.
-Progress = Callable[[str], None]
-#: Called after each trial with what is known so far.
-Keep = Callable[[list[Measured]], None]
+#: What the names of parts with KRR-DC end on.
+EXACT = "_exact"
 
 
 @dataclass(frozen=True)
@@ -91,6 +87,27 @@ SETS = {
 
 
 @dataclass(frozen=True)
+class Size:
+    """How much is run; without ``rows`` as much of real sets as the paper has, or we can."""
+
+    repeats: int = 10  # of simulated problems
+    sizes: tuple[int, ...] = (1000, 2000, 4000, 7000, 10_000)
+    components: tuple[int, ...] = (10, 30, 60, 100, 200, 300, 400, 600, 1000, 1500)
+    partitions: tuple[int, ...] = (1, 10, 20, 30, 40, 50, 60, 80, 100, 200, 300, 500)
+    rows: tuple[int, int] | None = None  # of real sets: to train on, and to test on
+
+    def cut(self, chosen: RealSet) -> RealSet:
+        """Return a set with as many rows and trials as are run."""
+        if self.rows is None:
+            return chosen
+        return replace(chosen, train=self.rows[0], test=self.rows[1], trials=2, exact_trials=1)
+
+
+FULL = Size()
+SMALL = Size(2, sizes=(100, 200, 400), components=(5, 100), partitions=(1, 25), rows=(400, 200))
+
+
+@dataclass(frozen=True)
 class Cell:
     """One point of a curve."""
 
@@ -112,7 +129,7 @@ class Split:
 
 def load(chosen: RealSet) -> tuple[Array, Array]:
     """Return all rows and their classes."""
-    data = load_real(chosen.name)
+    data = load_set(chosen.name)
     X = np.asarray(data.X, dtype=np.float32)
     if chosen.scaled:
         low, high = X.min(axis=0), X.max(axis=0)
@@ -127,46 +144,27 @@ def split(chosen: RealSet, X: Array, y: Array, trial: int) -> Split:
     return Split(X[train], y[train], X[test], y[test])
 
 
-def run(
-    chosen: RealSet,
-    X: Array,
-    y: Array,
-    components: tuple[int, ...] = COMPONENTS,
-    partitions: tuple[int, ...] = PARTITIONS,
-    progress: Progress = print,
-    keep: Keep = lambda found: None,
-) -> list[Measured]:
+def run(job: Job) -> list[Measured]:
     """Measure the error of DKRR-RF against M, and against m; m = 1 is KRR-RF."""
-    cells = [Cell(FEATURES, "DKRR-RF", M, FIXED_SHARDS) for M in components]
+    cells = [Cell(FEATURES, "DKRR-RF", M, FIXED_SHARDS) for M in job.size.components]
     cells += [
-        Cell(SHARDS, "DKRR-RF" if m > 1 else "KRR-RF", FIXED_COMPONENTS, m) for m in partitions
+        Cell(SHARDS, "DKRR-RF" if m > 1 else "KRR-RF", FIXED_COMPONENTS, m)
+        for m in job.size.partitions
     ]
-    return repeat(chosen, X, y, cells, chosen.trials, progress, keep)
+    chosen = job.size.cut(SETS[job.part])
+    return repeat(job, chosen, cells, chosen.trials)
 
 
-def run_exact(
-    chosen: RealSet,
-    X: Array,
-    y: Array,
-    progress: Progress = print,
-    keep: Keep = lambda found: None,
-) -> list[Measured]:
+def run_exact(job: Job) -> list[Measured]:
     """Measure the error of KRR-DC, the exact kernel in as many shards."""
+    chosen = job.size.cut(SETS[job.part.removesuffix(EXACT)])
     few = replace(chosen, test=min(chosen.test, EXACT_TEST))
-    cells = [Cell(FEATURES, "DKRR", 0, FIXED_SHARDS)]
-    return repeat(few, X, y, cells, chosen.exact_trials, progress, keep)
+    return repeat(job, few, [Cell(FEATURES, "DKRR", 0, FIXED_SHARDS)], chosen.exact_trials)
 
 
-def repeat(
-    chosen: RealSet,
-    X: Array,
-    y: Array,
-    cells: list[Cell],
-    trials: int,
-    progress: Progress,
-    keep: Keep,
-) -> list[Measured]:
-    """Fit every cell to the same rows, other rows in every trial."""
+def repeat(job: Job, chosen: RealSet, cells: list[Cell], trials: int) -> list[Measured]:
+    """Fit every cell to the same rows, other rows in every trial; keep each trial at once."""
+    X, y = load(chosen)
     pairs: dict[Cell, list[tuple[float, float]]] = {cell: [] for cell in cells}
     found: list[Measured] = []
     with threadpool_limits(limits=1):  # the same bits on any number of cores
@@ -175,8 +173,8 @@ def repeat(
             for cell in cells:
                 pairs[cell].append(fit(chosen, rows, cell, trial))
             found = [summarize(chosen, cell, pairs[cell]) for cell in cells]
-            keep(found)
-            progress(f"{chosen.name}: trial {trial + 1} of {trials}")
+            job.keep(found)
+            job.progress.count(f"{job.part}, trials", trial + 1, trials)
     return found
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
 
 from threadpoolctl import threadpool_limits
 
 from experiments.distributed_random_features.measured import Measured, measured
 from experiments.distributed_random_features.problems import GRID, PROBLEMS, Problem
+from experiments.distributed_random_features.real import Size
+from experiments.scaffold import Array
+from experiments.scaffold.runner import Job, Progress
 from mercer import KernelRegressor, recipe
-from mercer.contracts import Array
 
-SIZES = (1000, 2000, 4000, 7000, 10_000)
 #: The paper's names beside the library's: KRR-DC is DKRR.
 METHODS = ("KRR", "DKRR", "KRR-RF", "DKRR-RF")
-TRIALS = 10
 #: Trials of the exact kernel on all rows, which takes most of the time and varies least: of few
 #: rows, and of more than that.
 EXACT_TRIALS, EXACT_ROWS, EXACT_LARGE_TRIALS = 3, 5000, 1
@@ -25,8 +24,6 @@ CONSTANTS = (1.0, 2.0, 4.0, 8.0)
 WITH_CONSTANTS = ("easy", "general")
 #: Sizes of the fits in figure 5.
 SHOWN = (100, 1000)
-#: Called with a line to show.
-Progress = Callable[[str], None]
 
 
 def estimator(
@@ -49,37 +46,26 @@ def estimator(
     )
 
 
-def run(
-    sizes: Iterable[int] = SIZES,
-    trials: int = TRIALS,
-    problems: Iterable[str] = tuple(PROBLEMS),
-    progress: Progress = print,
-) -> list[Measured]:
-    """Measure all methods on the same rows, for each problem and n."""
-    found = []
+def run(job: Job) -> list[Measured]:
+    """Measure all methods on the same rows of one problem, for each n."""
+    problem, size, found = PROBLEMS[job.part], job.size, []
     with threadpool_limits(limits=1):  # the same bits on any number of cores
-        for problem in (PROBLEMS[name] for name in problems):
-            for n in sizes:
-                for method in METHODS:
-                    exact = EXACT_TRIALS if n <= EXACT_ROWS else EXACT_LARGE_TRIALS
-                    many = min(trials, exact) if method == "KRR" else trials
-                    found.append(repeat(problem, method, n, many))
-                progress(f"{problem.name}: n = {n}")
+        for n in size.sizes:
+            for method in METHODS:
+                exact = EXACT_TRIALS if n <= EXACT_ROWS else EXACT_LARGE_TRIALS
+                many = min(size.repeats, exact) if method == "KRR" else size.repeats
+                found.append(repeat(problem, method, n, many))
+            job.progress(f"{problem.name}: n = {n}")
     return found
 
 
-def run_constants(
-    sizes: Iterable[int] = SIZES,
-    trials: int = TRIALS,
-    constants: Iterable[float] = CONSTANTS,
-    progress: Progress = print,
-) -> list[Measured]:
+def run_constants(size: Size, progress: Progress) -> list[Measured]:
     """Measure DKRR-RF for other constants than that of the figures."""
     found = []
     with threadpool_limits(limits=1):
         for problem in (PROBLEMS[name] for name in WITH_CONSTANTS):
-            for constant in constants:
-                found += [repeat(problem, "DKRR-RF", n, trials, constant) for n in sizes]
+            for constant in CONSTANTS:
+                found += [repeat(problem, "DKRR-RF", n, size.repeats, constant) for n in size.sizes]
                 progress(group(problem, constant))
     return found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer.contracts import Array
+from experiments.scaffold import Array
 
 
 def algorithm_1(features: Array, y: Array, labels: Array, alpha: float, rounds: int) -> Array:

@@ -1,12 +1,9 @@
-"""What a part of the experiment has measured, and its file."""
+"""What a part of the experiment has measured."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -14,9 +11,10 @@ from threadpoolctl import threadpool_limits
 from experiments.distributed_ranking.rows import Split
 from experiments.distributed_ranking.selection import Choice
 from experiments.distributed_ranking.systems import ALL, EXACT_RF, Cell, Trial, fit
+from experiments.scaffold import records
+from experiments.scaffold.records import deviation
+from experiments.scaffold.runner import Progress
 
-#: Called with a line to show.
-Progress = Callable[[str], None]
 #: Rows, and the bandwidth and lambda for them.
 Problem = tuple[Split, Choice]
 
@@ -117,42 +115,8 @@ def relative(trial: Trial, goal: Trial) -> float:
     return float(gap / np.linalg.norm(goal.coefficients))
 
 
-def deviation(values: Sequence[float] | np.ndarray) -> float:
-    """Return the standard deviation over trials, 0 for one trial."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-
-
-def as_csv(found: Sequence[object]) -> str:
-    """Return one line for each, with the names of its fields above."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for row in found[:1]:
-        writer.writerow([field.name for field in fields(row)])  # type: ignore[arg-type]
-    for row in found:
-        values = astuple(row)  # type: ignore[call-overload]
-        writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values])
-    return out.getvalue()
-
-
-def from_csv(path: Path, kind: type = Measured) -> list:
-    """Read what was written; nothing where there is no file."""
-    if not path.is_file():
-        return []
-    kinds = {"str": str, "int": int, "float": float}
-    with path.open(encoding="utf-8", newline="") as lines:
-        return [
-            kind(**{f.name: kinds[str(f.type)](row[f.name]) for f in fields(kind)})
-            for row in csv.DictReader(lines)
-        ]
-
-
 def select(
     found: Sequence[Measured], group: str, system: str, pairs: str = ALL, **sizes: int
 ) -> list[Measured]:
     """Return the settings of a system in a group that have these sizes, in the order of runs."""
-    return [
-        row
-        for row in found
-        if (row.group, row.system, row.pairs) == (group, system, pairs)
-        and all(getattr(row, name) == value for name, value in sizes.items())
-    ]
+    return records.select(found, group=group, system=system, pairs=pairs, **sizes)

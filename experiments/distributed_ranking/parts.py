@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
 from experiments.distributed_ranking import ratings, simulated
-from experiments.distributed_ranking.measured import Measured, Problem, Progress, repeat
+from experiments.distributed_ranking.measured import Measured, Problem, repeat
 from experiments.distributed_ranking.selection import BANDWIDTHS, Choice, choose
 from experiments.distributed_ranking.systems import (
     ALL,
@@ -19,8 +19,10 @@ from experiments.distributed_ranking.systems import (
     NEWTON,
     WITHIN,
     Cell,
-    has_function_rounds,
 )
+from experiments.scaffold.data import AbsentError
+from experiments.scaffold.records import as_csv
+from experiments.scaffold.runner import Job, Kept, Progress
 
 #: Figure 1: m at p = 2, and p at m = 200.
 COMPONENTS, AT_SHARDS = (25, 50, 100, 200, 300, 400, 600, 800), 2
@@ -32,8 +34,8 @@ MANY_SHARDS = (2, 5, 10, 20, 40, 100, 200, 400)
 MOST_ROUNDS = 8
 #: Where rounds with the full kernel are measured, which take minutes.
 FUNCTION_SHARDS, FUNCTION_ROUNDS = (2, 10, 30), (2, 8)
-#: Table 4.
-TABLE_4_SHARDS, TABLE_4_COMPONENTS = 60, 150
+#: PrintedTable 4.
+TABLE_4_COMPONENTS = 150
 SIMULATED_4, REAL_4 = "simulated, q = 3", "movielens, p = 60"
 #: Draws of simulated rows; the paper has five.
 REPEATS, FUNCTION_REPEATS = 3, 1
@@ -42,10 +44,9 @@ CHOICE_COMPONENTS, CHOICE_ROWS = 300, 4000
 
 
 @dataclass(frozen=True)
-class Table:
+class PrintedTable:
     """The sizes of table 2 or 3."""
 
-    name: str
     number: int
     shards: tuple[int, ...]
     components: tuple[int, ...]
@@ -55,8 +56,8 @@ class Table:
 
 
 TABLES = {
-    "movielens": Table("movielens", 2, (2, 10, 15), (100, 150), (2, 8, 16), (2, 8)),
-    "jester": Table("jester", 3, (2, 4), (30, 50), (2, 8, 16), (2, 8), True),
+    "movielens": PrintedTable(2, (2, 10, 15), (100, 150), (2, 8, 16), (2, 8)),
+    "jester": PrintedTable(3, (2, 4), (30, 50), (2, 8, 16), (2, 8), True),
 }
 
 
@@ -73,7 +74,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run; tests take less."""
+    """How much is run."""
 
     repeats: int = REPEATS
     rows: int = simulated.ROWS
@@ -84,9 +85,35 @@ class Size:
     reviewers: int | None = None
     bandwidths: tuple[float, ...] = BANDWIDTHS
     choice_components: int = CHOICE_COMPONENTS
+    table4_shards: int = 60
 
 
 FULL = Size()
+SMALL = Size(
+    repeats=1,
+    rows=400,
+    shards=(10,),
+    many_shards=(2, 20),
+    components=(20, 40),
+    rounds_components=30,
+    reviewers=1,
+    bandwidths=(16.0, 32.0),
+    choice_components=40,
+    table4_shards=6,
+)
+#: What was measured, and what was chosen for it.
+Both = tuple[list[Measured], list[Chosen]]
+
+
+def kept(run: Callable[[Size, Progress], Both]) -> Callable[[Job], Kept]:
+    """Return a part that keeps two files."""
+
+    def part(job: Job) -> Kept:
+        found, chosen = run(job.size, job.progress)
+        files = {f"{job.part}.csv": found, f"{job.part}_chosen.csv": chosen}
+        return {name: as_csv(rows) for name, rows in files.items()}
+
+    return part
 
 
 def chosen_for(group: str, problem: Problem) -> Chosen:
@@ -127,7 +154,7 @@ def rating_problems(name: str, size: Size) -> list[Problem]:
     return found
 
 
-def figure1(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+def figure1(size: Size, progress: Progress) -> Both:
     """Measure errors and times against m and against p."""
     cells = [Cell("LSRank")]
     cells += [Cell("DRank", 0, p) for p in size.shards]
@@ -138,7 +165,7 @@ def figure1(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen
     return _on_simulated(cells, size, progress)
 
 
-def figure2(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+def figure2(size: Size, progress: Progress) -> Both:
     """Measure errors against p for several numbers of rounds."""
     m = size.rounds_components
     cells = [Cell(EXACT_RF, m), *(Cell("DRank-RF", m, p) for p in size.shards)]
@@ -150,7 +177,7 @@ def figure2(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen
     return _on_simulated(cells, size, progress)
 
 
-def rounds(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+def rounds(size: Size, progress: Progress) -> Both:
     """Measure how far rounds are from the solution of all rows, up to hundreds of shards."""
     m = size.rounds_components
     cells = [Cell(EXACT_RF, m), *(Cell("DRank-RF", m, p) for p in size.many_shards)]
@@ -161,20 +188,15 @@ def rounds(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]
     return _on_simulated(cells, size, progress)
 
 
-def function_rounds(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
-    """Measure rounds with the full kernel, where the library has them."""
-    if not has_function_rounds():
-        progress("function_rounds: skipped, as there is no recipe DRank-C")
-        return [], []
+def function_rounds(size: Size, progress: Progress) -> Both:
+    """Measure rounds with the full kernel."""
     shards = [p for p in FUNCTION_SHARDS if p in size.shards]
     cells = [Cell("LSRank"), *(Cell("DRank", 0, p) for p in shards)]
     cells += [Cell("DRank-C", 0, p, M) for p in shards for M in FUNCTION_ROUNDS]
     return _on_simulated(cells, replace(size, repeats=FUNCTION_REPEATS), progress)
 
 
-def _on_simulated(
-    cells: list[Cell], size: Size, progress: Progress
-) -> tuple[list[Measured], list[Chosen]]:
+def _on_simulated(cells: list[Cell], size: Size, progress: Progress) -> Both:
     found, chosen = [], []
     for scale in simulated.SCALES:
         problems = _noted(scale, simulated_problems(scale, size), chosen)
@@ -189,34 +211,31 @@ def _noted(group: str, problems: Iterator[Problem], chosen: list[Chosen]) -> Ite
         yield problem
 
 
-def real(table: Table, size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+def real(name: str, size: Size, progress: Progress) -> Both:
     """Measure the systems of table 2 or 3 on each test reviewer."""
-    problems = rating_problems(table.name, size)
-    progress(f"{table.name}: bandwidth and lambda chosen")
+    table, problems = TABLES[name], rating_problems(name, size)
+    progress(f"{name}: bandwidth and lambda chosen")
     cells = [Cell(MEAN), Cell("LSRank")]
     if table.has_mprank:
         cells.append(Cell("MPRank"))
     cells += [Cell(EXACT_RF, m) for m in table.components]
     for p in table.shards:
         cells += [Cell("DRank", 0, p), Cell("DRank, one shard", 0, p)]
-        if has_function_rounds():
-            cells += [Cell("DRank-C", 0, p, M) for M in table.function_rounds]
+        cells += [Cell("DRank-C", 0, p, M) for M in table.function_rounds]
         for m in table.components:
             cells += [Cell("DRank-RF", m, p), Cell("DRank-RF, one shard", m, p)]
             for pairs in (ALL, WITHIN):
                 cells += [Cell("DRank-RF-C", m, p, M, pairs) for M in table.rounds]
             cells += [Cell(LITERAL, m, p, M, WITHIN) for M in table.rounds]
             cells.append(Cell(CONJUGATE, m, p, MOST_ROUNDS))
-    chosen = [chosen_for(table.name, problem) for problem in problems]
-    return repeat(table.name, problems, cells, progress), chosen
+    chosen = [chosen_for(name, problem) for problem in problems]
+    return repeat(name, problems, cells, progress), chosen
 
 
-def table4(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]]:
+def table4(size: Size, progress: Progress) -> Both:
     """Measure with 60 shards: simulated rows of three columns, and MovieLens where it is here."""
-    p, m, M = TABLE_4_SHARDS, TABLE_4_COMPONENTS, MOST_ROUNDS
-    cells = [Cell("LSRank"), Cell(EXACT_RF, m), Cell("DRank", 0, p)]
-    if has_function_rounds():
-        cells.append(Cell("DRank-C", 0, p, M))
+    p, m, M = size.table4_shards, TABLE_4_COMPONENTS, MOST_ROUNDS
+    cells = [Cell("LSRank"), Cell(EXACT_RF, m), Cell("DRank", 0, p), Cell("DRank-C", 0, p, M)]
     cells += [Cell("DRank-RF", m, p), Cell("DRank-RF-C", m, p, M), Cell(CONJUGATE, m, p, M)]
     cells += [Cell("DRank-RF-C", m, p, M, WITHIN), Cell(LITERAL, m, p, M, WITHIN)]
     cells += [Cell(name, m if "RF" in name else 0, p) for name in LOCAL]
@@ -225,7 +244,7 @@ def table4(size: Size, progress: Progress) -> tuple[list[Measured], list[Chosen]
     found = repeat(SIMULATED_4, problems, cells, progress)
     try:
         rated = rating_problems("movielens", size)
-    except ratings.AbsentError as error:
+    except AbsentError as error:
         progress(f"{REAL_4}: skipped, as its data are not at hand: {error}")
         return found, chosen
     chosen += [chosen_for(REAL_4, problem) for problem in rated]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.distributed_ranking.rows import Split, split
-from mercer.contracts import Array
-from mercer.datasets import load_real
+from experiments.scaffold import Array
+from experiments.scaffold.data import load as load_set
 
 SEED = 63
 
@@ -32,16 +32,9 @@ SETS = {
 }
 
 
-class AbsentError(Exception):
-    """The ratings are not at hand."""
-
-
 def load(name: str) -> Array:
     """Return the ratings as items by reviewers, nan where there is none."""
-    try:
-        data = load_real(name)
-    except (OSError, ValueError) as error:
-        raise AbsentError(str(error)) from error
+    data = load_set(name)
     items, item = np.unique(data.item, return_inverse=True)
     users, user = np.unique(data.user, return_inverse=True)
     table = np.full((len(items), len(users)), np.nan, dtype=np.float32)

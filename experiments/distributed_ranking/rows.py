@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.contracts import Array
+from experiments.scaffold import Array
 
 #: Share of rows to train on, as in the paper.
 TRAIN = 0.7

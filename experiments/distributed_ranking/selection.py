@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from experiments.scaffold import Array
 from mercer import Gaussian, RandomFeatures
-from mercer.contracts import Array
 from mercer.metrics import pairwise_error
 
 BANDWIDTHS = tuple(2.0 ** np.arange(-2, 5.5, 0.5))

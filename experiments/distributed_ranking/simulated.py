@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from experiments.distributed_ranking.rows import Split, split
-from mercer.contracts import Array
+from experiments.scaffold import Array
 from mercer.metrics import pairwise_error
 
 ROWS, COLUMNS = 20_000, 7
@@ -81,7 +81,7 @@ def least_of(rows: Split) -> Least:
     )
 
 
-def least_of_draws(trials: int, columns: int = COLUMNS) -> Least:
+def least_of_draws(trials: int, columns: int = COLUMNS, rows: int = ROWS) -> Least:
     """Return means over the draws of an experiment."""
-    found = [astuple(least_of(draw(trial, columns=columns))) for trial in range(trials)]
+    found = [astuple(least_of(draw(trial, rows=rows, columns=columns))) for trial in range(trials)]
     return Least(*(float(value) for value in np.mean(found, axis=0)))

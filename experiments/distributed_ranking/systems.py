@@ -13,11 +13,17 @@ import numpy as np
 from experiments.distributed_ranking.literal import algorithm_1
 from experiments.distributed_ranking.rows import Split, deal
 from experiments.distributed_ranking.selection import LAMBDAS, Choice
-from mercer import ConjugateRounds, Gaussian, KernelRanker, NewtonRounds, RandomFeatures, recipe
-from mercer.contracts import Array, Status
+from experiments.scaffold import Array
+from mercer import (
+    ConjugateRounds,
+    Gaussian,
+    KernelRanker,
+    MercerWarning,
+    NewtonRounds,
+    RandomFeatures,
+    recipe,
+)
 from mercer.metrics import pairwise_error
-from mercer.recipes import RECIPES
-from mercer.validation import MercerWarning
 
 #: Which pairs rounds count: all, or those within shards, as in the paper.
 ALL, WITHIN = "all", "within"
@@ -59,11 +65,6 @@ class Trial:
     stopped: bool  # as a Newton round raised the objective
     empty: bool  # stopped at the first round from zero: there is no model
     coefficients: Array | None
-
-
-def has_function_rounds() -> bool:
-    """Return whether the library has the rounds of Chen et al. with the full kernel."""
-    return "DRank-C" in RECIPES
 
 
 def estimator(cell: Cell, choice: Choice, seed: int) -> KernelRanker:
@@ -114,7 +115,7 @@ def fit(cell: Cell, rows: Split, choice: Choice, seed: int) -> Trial:
         model.fit(X, y, **given)
         seconds = time.perf_counter() - start
     solution = model.fit_.solution
-    stopped = solution.status is Status.DIVERGED
+    stopped = solution.status.name == "DIVERGED"
     made = int(solution.steps) if cell.rounds else 0
     coefficients = model.coef_[:, 0] if cell.components else None
     return _trial(rows, model.predict(rows.X_test), seconds, made, stopped, coefficients)

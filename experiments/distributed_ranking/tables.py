@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from experiments.distributed_ranking.parts import (
     SIMULATED_4,
     TABLES,
     Chosen,
-    Table,
+    PrintedTable,
 )
 from experiments.distributed_ranking.simulated import SCALES, Least
 from experiments.distributed_ranking.systems import (
@@ -30,25 +31,32 @@ from experiments.distributed_ranking.systems import (
     NEWTON,
     WITHIN,
 )
-
-#: What each part has measured.
-Found = Mapping[str, Sequence[Measured]]
+from experiments.scaffold.tables import Table, page
 
 
-def markdown(
-    found: Found, chosen: Mapping[str, Sequence[Chosen]], least: Mapping[str, Least]
-) -> str:
+@dataclass(frozen=True)
+class Results:
+    """What each part has measured, what was chosen for it, and the least errors that can be."""
+
+    found: Mapping[str, Sequence[Measured]]
+    chosen: Mapping[str, Sequence[Chosen]]
+    least: Mapping[str, Least]
+
+
+def markdown(results: Results) -> str:
     """Return all tables of the parts that were run."""
-    texts = [
-        "# Results",
-        "Written by `python -m experiments.distributed_ranking`; do not edit. Errors are shares of "
+    found = results.found
+    about = (
+        "Errors are shares of "
         "pairs in the wrong order: means over trials, ± standard deviations between them. Seconds "
         "are medians of whole fits in one process, all shards one after the other. "
-        "[README.md](README.md) says what was run and what it shows.",
+        "[README.md](README.md) says what was run and what it shows."
+    )
+    texts = [
         "## The least error on the simulated data",
-        *least_table(least),
+        *least_table(results.least),
         "## Bandwidth and lambda that cross-validation chose",
-        chosen_table(chosen),
+        chosen_table(results.chosen),
     ]
     for part, make in (("figure1", figure1), ("figure2", figure2), ("rounds", rounds)):
         for scale in SCALES if found.get(part) else ():
@@ -65,7 +73,7 @@ def markdown(
             rows = [row for row in found["table4"] if row.group == group]
             if rows:
                 texts += [f"## Table 4: {group}", *beside_paper(rows, paper.TABLE_4[key])]
-    return "\n\n".join(texts) + "\n"
+    return page("distributed_ranking", about, *texts)
 
 
 def least_table(least: Mapping[str, Least]) -> list[str]:
@@ -75,7 +83,7 @@ def least_table(least: Mapping[str, Least]) -> list[str]:
         "regression function [norm of x / 7] ties them, and ties count as wrong; the norm of x "
         "orders them at random."
     )
-    lines = _header(
+    table = Table(
         [
             "columns",
             "pairs on one level",
@@ -86,13 +94,13 @@ def least_table(least: Mapping[str, Least]) -> list[str]:
     )
     for name, row in least.items():
         values = (row.tied, row.least, row.by_norm, row.by_level)
-        lines.append(_row([name, *(f"{value:.4f}" for value in values)]))
-    return [about, "\n".join(lines)]
+        table.add([name, *(f"{value:.4f}" for value in values)])
+    return [about, str(table)]
 
 
 def chosen_table(chosen: Mapping[str, Sequence[Chosen]]) -> str:
     """Return what was chosen, with counts where trials have choices of their own."""
-    lines = _header(["for", "rows", "bandwidth (times chosen)", "lambda (times chosen)", "error"])
+    table = Table(["for", "rows", "bandwidth (times chosen)", "lambda (times chosen)", "error"])
     seen = set()
     for found in chosen.values():
         for group in dict.fromkeys(row.group for row in found):
@@ -106,8 +114,8 @@ def chosen_table(chosen: Mapping[str, Sequence[Chosen]]) -> str:
             ]
             size = f"{np.mean([row.rows for row in rows]):.0f}"
             error = f"{np.mean([row.error for row in rows]):.4f}"
-            lines.append(_row([group, size, *cells, error]))
-    return "\n".join(lines)
+            table.add([group, size, *cells, error])
+    return str(table)
 
 
 def figure1(found: Sequence[Measured], scale: str) -> list[str]:
@@ -119,16 +127,16 @@ def figure1(found: Sequence[Measured], scale: str) -> list[str]:
         f"{exact.seconds:.1f} s.",
         f"Against m, p = {AT_SHARDS}:",
     ]
-    lines = _header(["m", "DRank-RF", "different levels", "seconds", "LSRank takes"])
+    table = Table(["m", "DRank-RF", "different levels", "seconds", "LSRank takes"])
     rows = sorted(
         select(found, scale, "DRank-RF", shards=AT_SHARDS), key=lambda row: row.components
     )
     for row in rows:
         cells = [str(row.components), _error(row), f"{row.level_error:.4f}", _seconds(row.seconds)]
-        lines.append(_row([*cells, f"{exact.seconds / row.seconds:.0f} times as long"]))
-    texts += ["\n".join(lines), f"Against p, m = {AT_COMPONENTS}:"]
+        table.add([*cells, f"{exact.seconds / row.seconds:.0f} times as long"])
+    texts += [str(table), f"Against p, m = {AT_COMPONENTS}:"]
     names = ("DRank", "DRank-RF")
-    lines = _header(
+    table = Table(
         ["p", *names]
         + [f"{name}, seconds: all, over p, one shard alone" for name in names]
         + ["LSRank over DRank-RF: all, one shard"]
@@ -143,8 +151,8 @@ def figure1(found: Sequence[Measured], scale: str) -> list[str]:
             alone = _seconds(local[one.system].seconds)
             cells.append(f"{_seconds(one.seconds)}, {_seconds(one.local_seconds)}, {alone}")
         ratios = (exact.seconds / ours.seconds, exact.seconds / local["DRank-RF"].seconds)
-        lines.append(_row([*cells, ", ".join(f"{ratio:.0f}" for ratio in ratios)]))
-    return [*texts, "\n".join(lines)]
+        table.add([*cells, ", ".join(f"{ratio:.0f}" for ratio in ratios)])
+    return [*texts, str(table)]
 
 
 def figure2(found: Sequence[Measured], scale: str) -> list[str]:
@@ -169,7 +177,7 @@ def figure2(found: Sequence[Measured], scale: str) -> list[str]:
     ]
     plain = select(found, scale, "DRank-RF")
     for title, system, pairs in kinds:
-        lines = _header(["p", "DRank-RF", *(f"{rounds} rounds" for rounds in ROUNDS)])
+        table = Table(["p", "DRank-RF", *(f"{rounds} rounds" for rounds in ROUNDS)])
         for row in plain:
             cells = [
                 f"{one.error - goal.error:+.5f}{_stopped(one)}"
@@ -177,8 +185,8 @@ def figure2(found: Sequence[Measured], scale: str) -> list[str]:
                 for one in select(found, scale, system, pairs, shards=row.shards, rounds=rounds)
             ]
             first = f"{row.error - goal.error:+.5f}"
-            lines.append(_row([str(row.shards), first, *cells]))
-        texts += [f"{title}:", "\n".join(lines)]
+            table.add([str(row.shards), first, *cells])
+        texts += [f"{title}:", str(table)]
     return texts
 
 
@@ -198,21 +206,21 @@ def rounds(found: Sequence[Measured], scale: str) -> list[str]:
         f"m = {goal.components}; in brackets trials that were stopped, and without a round kept.",
     ]
     distances, errors = ["p", "rows a shard"], ["p", "DRank-RF"]
-    tables = [_header(first + [title for title, *_ in kinds]) for first in (distances, errors)]
+    tables = [Table(first + [title for title, *_ in kinds]) for first in (distances, errors)]
     for plain in select(found, scale, "DRank-RF"):
         p = plain.shards
         rows = [select(found, scale, name, pairs, shards=p)[0] for _, name, pairs in kinds]
         away = [f"{row.distance:.0e}{_stopped(row)}" for row in rows]
-        tables[0].append(_row([str(p), str(plain.rows // p), *away]))
-        tables[1].append(_row([str(p), _error(plain), *(_error(row) for row in rows)]))
+        tables[0].add([str(p), str(plain.rows // p), *away])
+        tables[1].add([str(p), _error(plain), *(_error(row) for row in rows)])
     told = f"Errors of the same; all rows in one place: {_error(goal)}."
-    return [*texts, "\n".join(tables[0]), told, "\n".join(tables[1])]
+    return [*texts, str(tables[0]), told, str(tables[1])]
 
 
 def function_rounds(rows: Sequence[Measured]) -> list[str]:
     """Return errors of rounds with the full kernel, beside those without rounds."""
     head = [f"{count} rounds, minus LSRank" for count in FUNCTION_ROUNDS]
-    lines = _header(
+    table = Table(
         ["columns", "p", "LSRank", "DRank, minus LSRank", *head, "seconds", "LSRank, seconds"]
     )
     for scale in SCALES:
@@ -222,15 +230,15 @@ def function_rounds(rows: Sequence[Measured]) -> list[str]:
             ours = [select(rows, scale, "DRank-C", shards=p, rounds=M)[0] for M in FUNCTION_ROUNDS]
             cells = [f"{row.over_exact:+.5f}{_stopped(row)}" for row in (plain, *ours)]
             times = [_seconds(ours[-1].seconds), _seconds(exact.seconds)]
-            lines.append(_row([scale, str(p), _error(exact), *cells, *times]))
+            table.add([scale, str(p), _error(exact), *cells, *times])
     about = (
         f"Newton rounds from the average with the full kernel; trials: {rows[0].trials}. Where the "
         "first round is stopped (in brackets), the model is that of DRank."
     )
-    return [about, "\n".join(lines)]
+    return [about, str(table)]
 
 
-def real(rows: Sequence[Measured], table: Table) -> list[str]:
+def real(rows: Sequence[Measured], table: PrintedTable) -> list[str]:
     """Return table 2 or 3 beside the paper's."""
     return beside_paper(rows, paper.TABLES[table.number])
 
@@ -241,7 +249,7 @@ def beside_paper(
     """Return every setting with the paper's error and seconds where it has them."""
     exact = next(row for row in rows if row.system == "LSRank")
     told = printed["LSRank", 0, 1, 0]
-    lines = _header(
+    table = Table(
         [
             "system",
             "p",
@@ -291,13 +299,13 @@ def beside_paper(
             _seconds(alone[key[:3]]) if key[:3] in alone else "",
             f"{known[1]:g}" if known else "",
         ]
-        lines.append(_row(cells))
+        table.add(cells)
     about = (
         f"Trials: {exact.trials}, of {exact.rows} training rows on average. In brackets: trials in "
         "which rounds were stopped, and, after a slash, without any round kept, which counts as an "
         "error of 1/2. `Algorithm 1` is the paper's DRank-RF-C as written."
     )
-    return [about, "\n".join(lines)]
+    return [about, str(table)]
 
 
 def _name(row: Measured) -> str:
@@ -326,11 +334,3 @@ def _counts(values: list[str]) -> str:
         return values[0]
     ordered = sorted(counts, key=lambda value: -counts[value])
     return ", ".join(f"{value} ({counts[value]})" for value in ordered)
-
-
-def _header(names: list[str]) -> list[str]:
-    return [_row(names), "|" + "---|" * len(names)]
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"

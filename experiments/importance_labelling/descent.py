@@ -7,30 +7,24 @@ from threadpoolctl import threadpool_limits
 
 from experiments.importance_labelling.drawing import Rounds, labeller
 from experiments.importance_labelling.fits import ALPHAS, Products, ridge, rmse
-from experiments.importance_labelling.measured import Descent, Progress
+from experiments.importance_labelling.measured import Descent
 from experiments.importance_labelling.problems import SEED, features, load, whiten
-from experiments.importance_labelling.trials import FULL, NOISES, Size, labels_of
+from experiments.importance_labelling.trials import NOISES, Size, labels_of
+from experiments.scaffold import Array
+from experiments.scaffold.runner import Progress
 from mercer import GradientDescent, KernelRegressor, RandomFeatures, StopAfter, recipe
-from mercer.contracts import Array
 
 NAME, TASK = "mnist", "nonlinear"
 ALPHA = 1e-8
-STEPS, FULL_STEPS = (10, 100, 1000, 10_000), 1000
 SHOWN = (1e-6, 1.0)  # noises
 ACCELERATED = "RF-CRED-GD, accelerated"
 ANALYTIC, COORDINATES = "CRED, analytic", "CRED, analytic, coordinates of the pool"
 
 
-def run(
-    progress: Progress,
-    size: Size = FULL,
-    steps: tuple[int, ...] = STEPS,
-    full_steps: int = FULL_STEPS,
-    name: str = NAME,
-) -> list[Descent]:
+def run(size: Size, progress: Progress) -> list[Descent]:
     """Fit the same labeled rows in all ways; one fit serves both noises."""
     with threadpool_limits(limits=1):
-        seen = features(TASK, *load(name, size.pool, size.test), size.width)
+        seen = features(TASK, *load(NAME, size.pool, size.test), size.width)
         labeled = size.labels[-1]
         drawn = Rounds(labeller(ALPHA, labeled, SEED).fit(seen.pool)).draw([labeled])[0]
         rows = whiten(seen)
@@ -46,13 +40,13 @@ def run(
         common = {"kernel": "linear", "fit_intercept": False, "dtype": "float64"}
         found: dict[tuple[str, int], Array] = {}
         for accelerated, method in ((False, "RF-CRED-GD"), (True, ACCELERATED)):
-            for step in steps:
+            for step in size.steps:
                 solver = GradientDescent(StopAfter(step), accelerated=accelerated)
                 found[method, step] = reached(recipe("RF-CRED-GD", solver=solver, **common))
                 progress(f"{method}: {step} steps")
-        solver = GradientDescent(StopAfter(full_steps))
-        found["CRED-GD", full_steps] = reached(recipe("CRED-GD", solver=solver, **common))
-        progress(f"CRED-GD: {full_steps} steps")
+        solver = GradientDescent(StopAfter(size.full_steps))
+        found["CRED-GD", size.full_steps] = reached(recipe("CRED-GD", solver=solver, **common))
+        progress(f"CRED-GD: {size.full_steps} steps")
         models = [KernelRegressor(basis=RandomFeatures(), alpha=a, **common) for a in ALPHAS]
         found[ANALYTIC, 0] = np.min([reached(model) for model in models], axis=0)
         fits = ridge(Products.of(rows.pool[drawn.rows], y, drawn.weight), rows.values)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments.scaffold import Array
 from mercer import ImportanceLabeller, RandomFeatures
-from mercer.contracts import Array
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
-from mercer.contracts import Array
+from experiments.scaffold import Array
 
 #: Penalties of ridge regression, for all methods and settings.
 ALPHAS = (1e-15, 1e-14, *(10.0**power for power in range(-12, 1, 2)))

@@ -1,15 +1,8 @@
-"""What is measured, and the files it is kept in."""
+"""What is measured."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, fields
-from pathlib import Path
-
-#: Called with a line about what was done.
-Progress = Callable[[str], None]
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -68,27 +61,3 @@ class Descent:
     method: str
     steps: int
     rmse: float
-
-
-def as_csv(found: Sequence[object]) -> str:
-    """Return one line for each, with the names of its fields above."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for row in found[:1]:
-        writer.writerow([field.name for field in fields(row)])  # type: ignore[arg-type]
-    for row in found:
-        values = astuple(row)  # type: ignore[call-overload]
-        writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values])
-    return out.getvalue()
-
-
-def from_csv(path: Path, kind: type) -> list:
-    """Read what was written; nothing where there is no file."""
-    if not path.is_file():
-        return []
-    kinds = {"str": str, "int": int, "float": float}
-    with path.open(encoding="utf-8", newline="") as lines:
-        return [
-            kind(**{f.name: kinds[str(f.type)](row[f.name]) for f in fields(kind)})
-            for row in csv.DictReader(lines)
-        ]

@@ -6,10 +6,10 @@ import numpy as np
 
 from experiments.importance_labelling.drawing import Drawn, Rounds, labeller, uniform
 from experiments.importance_labelling.measured import Estimate, Point
-from mercer.contracts import Array
+from experiments.importance_labelling.trials import FULL, Size
+from experiments.scaffold import Array
 
-POINTS, LABELED = 100_000, 100
-FEW, TRIALS = 3, 1000
+LABELED, FEW = 100, 3
 NOISE = 0.01  # variance
 #: The penalty of the scores, which the paper does not tell: far below both variances, 1 and 0.01.
 ALPHA = 1e-4
@@ -18,13 +18,14 @@ ALL_SCHEMES = (*SCHEMES, "CRED, no weights")
 SEED = 1
 
 
-def points(number: int = POINTS) -> Array:
+def points(number: int = FULL.points) -> Array:
     """Draw x1 with variance 1 and x2 with variance 0.01."""
     return np.random.default_rng(SEED).standard_normal((number, 2)) * [1.0, 0.1]
 
 
-def figure1(number: int = POINTS, labeled: int = LABELED) -> list[Point]:
+def figure1(size: Size) -> list[Point]:
     """Label some points by both schemes."""
+    number, labeled = size.points, LABELED
     pool = points(number)
     drawn = {
         "uniform": uniform(number, [labeled], np.random.default_rng([SEED, 1]))[0],
@@ -37,12 +38,13 @@ def figure1(number: int = POINTS, labeled: int = LABELED) -> list[Point]:
     ]
 
 
-def figure2(number: int = POINTS, trials: int = TRIALS) -> list[Estimate]:
+def figure2(size: Size) -> list[Estimate]:
     """Fit ``x1 + x2`` to three labeled points, time and again."""
+    number = size.points
     pool, rng = points(number), np.random.default_rng([SEED, 2])
     rounds = Rounds(labeller(ALPHA, FEW, SEED).fit(pool))
     found = []
-    for trial in range(trials):
+    for trial in range(size.plane_trials):
         evenly, chosen = uniform(number, [FEW], rng)[0], rounds.draw([FEW])[0]
         y = {row: pool[row].sum() + np.sqrt(NOISE) * rng.standard_normal() for row in chosen.rows}
         y |= {row: pool[row].sum() + np.sqrt(NOISE) * rng.standard_normal() for row in evenly.rows}

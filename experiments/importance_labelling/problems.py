@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from mercer.contracts import Array
-from mercer.datasets import load_real
+from experiments.scaffold import Array
+from experiments.scaffold.data import load as load_set
 
 SETS = ("mnist", "fashion_mnist")
 TASKS = ("linear", "nonlinear")
@@ -17,10 +17,6 @@ WIDTH, LAYERS = 500, 3
 #: Eigenvalues below this part of the largest are rounding: pixels that are 0 in the whole pool.
 ROUNDING = 1e-13
 SEED = 2
-
-
-class AbsentError(Exception):
-    """A data set is neither in the folder of data sets nor on the network."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,7 @@ class Whitened:
 
 def load(name: str, pool: int = POOL, test: int = TEST, split: int = 0) -> tuple[Array, Array]:
     """Return pixels between 0 and 1, dealt at random to the pool and to test rows."""
-    try:
-        found = load_real(name)
-    except (OSError, ValueError) as error:
-        raise AbsentError(str(error)) from error
+    found = load_set(name)
     X = found.X if "X" in found else np.concatenate([found.X_train, found.X_test])
     order = np.random.default_rng([SEED, SETS.index(name), split]).permutation(len(X))
     return X[order[:pool]] / 255.0, X[order[pool : pool + test]] / 255.0

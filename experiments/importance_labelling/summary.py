@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.importance_labelling.measured import Descent, Estimate, Point, Split, Trial
+from experiments.scaffold import records
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,7 @@ def select(
     found: Sequence[Trial], task: str, labels: int, noise: float, method: str
 ) -> list[Trial]:
     """Return all repeats of a setting."""
-    wanted = (task, labels, noise, method)
-    return [one for one in found if (one.task, one.labels, one.noise, one.method) == wanted]
+    return records.select(found, task=task, labels=labels, noise=noise, method=method)
 
 
 def median(

@@ -17,7 +17,7 @@ from experiments.importance_labelling.fits import (
     rmse,
     sizes_of,
 )
-from experiments.importance_labelling.measured import Progress, Trial
+from experiments.importance_labelling.measured import Trial
 from experiments.importance_labelling.problems import (
     POOL,
     SEED,
@@ -30,7 +30,8 @@ from experiments.importance_labelling.problems import (
     load,
     whiten,
 )
-from mercer.contracts import Array
+from experiments.scaffold import Array
+from experiments.scaffold.runner import Progress
 
 LABELS = (1000, 2000, 4000)
 NOISES = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
@@ -43,7 +44,7 @@ METHODS = ("KRR", "KTR3", "SSSR", "CRED", UNWEIGHTED)
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run; tests take less."""
+    """How much is run."""
 
     repeats: int = REPEATS
     labels: tuple[int, ...] = LABELS
@@ -51,10 +52,29 @@ class Size:
     pool: int = POOL
     test: int = TEST
     width: int = WIDTH
-    tasks: tuple[str, ...] = TASKS
+    points: int = 100_000  # of figures 1 and 2
+    plane_trials: int = 1000
+    splits: tuple[int, ...] = (1, 2)
+    draws: int = 10
+    steps: tuple[int, ...] = (10, 100, 1000, 10_000)  # of gradient descent
+    full_steps: int = 1000  # with the full kernel
 
 
 FULL = Size()
+SMALL = Size(
+    repeats=2,
+    labels=(150, 300),
+    scores=(1e-9, 1e-6),
+    pool=2000,
+    test=500,
+    width=30,
+    points=2000,
+    plane_trials=600,
+    splits=(1,),
+    draws=1,
+    steps=(5, 30),
+    full_steps=30,
+)
 #: Draws of each repeat, by penalty of the scores and by size.
 Draws = list[list[list[Drawn]]]
 
@@ -80,7 +100,7 @@ def run(name: str, size: Size, progress: Progress) -> list[Trial]:
     found: list[Trial] = []
     with threadpool_limits(limits=1):  # the same bits on any number of cores
         pixels = load(name, size.pool, size.test)
-        for task in size.tasks:
+        for task in TASKS:
             found += run_task(task, features(task, *pixels, size.width), size, name, progress)
     return found
 

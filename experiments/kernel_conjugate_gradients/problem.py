@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.contracts import Array
+from experiments.scaffold import Array
 
 #: Exponents of the problem: the target is a function of the space (zeta), and the eigenvalues of
 #: the kernel fall as i^-2 (gamma).

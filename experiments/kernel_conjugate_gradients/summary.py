@@ -9,7 +9,7 @@ import numpy as np
 from experiments.kernel_conjugate_gradients.methods import FACTORS, METHODS, RIDGE, RULES
 from experiments.kernel_conjugate_gradients.problem import RATE
 from experiments.kernel_conjugate_gradients.trials import Results, Ridges, Steps
-from mercer.contracts import Array
+from experiments.scaffold import Array
 
 #: Choices that know the truth: one number of steps (or alpha) for all trials, the paper's choice;
 #: and the best of each trial.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
@@ -17,12 +18,25 @@ from experiments.kernel_conjugate_gradients.methods import (
     ridge,
 )
 from experiments.kernel_conjugate_gradients.problem import draw, knots, squared_distance
-from mercer.contracts import Array
+from experiments.scaffold import Array
+from experiments.scaffold.records import as_json
+from experiments.scaffold.runner import Job, Kept
 
-SIZES = (32, 64, 128, 256, 512, 1024)
-TRIALS = 100
-#: Called after each trial with n and the number of trials made.
-Progress = Callable[[int, int], None]
+#: What is kept.
+FILE = "trials.json"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    repeats: int = 100
+    sizes: tuple[int, ...] = (32, 64, 128, 256, 512, 1024)
+    methods: tuple[str, ...] = (*METHODS, RIDGE)
+
+
+FULL = Size()
+SMALL = Size(2, (32, 64))
 
 
 @dataclass
@@ -66,30 +80,43 @@ class Results:
         """The same, and ridge regression if it was run."""
         return self.methods + [RIDGE] * bool(self.ridges)
 
+    def as_json(self) -> str:
+        """Return all of it, to be read again by :func:`read`."""
+        steps = [(*key, found) for key, found in self.steps.items()]
+        return as_json({"steps": steps, "ridges": list(self.ridges.items())})
 
-def run(
-    sizes: Iterable[int] = SIZES,
-    trials: int = TRIALS,
-    methods: Iterable[str] = (*METHODS, RIDGE),
-    progress: Progress | None = None,
-) -> Results:
-    """Run all methods on the same rows, for each n and trial."""
-    results, asked = Results(), list(methods)
-    names = [name for name in asked if name != RIDGE]
+
+def read(folder: Path, size: Size) -> Results | None:
+    """Return what was kept, if anything was."""
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    return Results(
+        {(name, n): Steps(**found) for name, n, found in kept["steps"]},
+        {n: Ridges(**found) for n, found in kept["ridges"]},
+    )
+
+
+def run(job: Job) -> Kept:
+    """Run all methods on the same rows, for each n and trial; what is kept is not run again."""
+    size, results = job.size, (read(job.folder, job.size) if job.resume else None) or Results()
+    names = [name for name in size.methods if name != RIDGE]
     with threadpool_limits(limits=1):  # the same bits on any number of cores
-        for n in sizes:
-            if RIDGE in asked:
-                results.ridges[n] = Ridges()
-            results.steps.update({(name, n): Steps() for name in names})
-            for trial in range(trials):
+        for n in (n for n in size.sizes if n not in results.sizes):
+            ridges, steps = Ridges(), {name: Steps() for name in names}
+            for trial in range(size.repeats):
                 X, y = draw(n, trial)
                 for name in names:
-                    take_steps(METHODS[name], X, y, trial, results.steps[name, n])
-                if RIDGE in asked:
-                    take_ridges(X, y, results.ridges[n])
-                if progress is not None:
-                    progress(n, trial + 1)
-    return results
+                    take_steps(METHODS[name], X, y, trial, steps[name])
+                if RIDGE in size.methods:
+                    take_ridges(X, y, ridges)
+                job.progress.count(f"n = {n}, trials", trial + 1, size.repeats)
+            results.steps.update({(name, n): found for name, found in steps.items()})
+            if ridges.errors:
+                results.ridges[n] = ridges
+            job.keep({FILE: results.as_json()})
+    return {FILE: results.as_json()}
 
 
 def take_steps(method: Method, X: Array, y: Array, trial: int, into: Steps) -> None:

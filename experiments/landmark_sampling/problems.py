@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from experiments.scaffold import Array
+from experiments.scaffold.data import load as load_set
 from mercer import load_letter
-from mercer.contracts import Array
-from mercer.datasets import load_real
 
 #: Rows to fit to, and to test on, where a set has as many.
 TRAIN, TEST = 10_000, 4000
@@ -101,7 +101,7 @@ def real(name: str) -> Callable[[], tuple[Array, Array]]:
     """Return what loads a set from ``MERCER_DATA``, or from the network where it has a home."""
 
     def load() -> tuple[Array, Array]:
-        data = load_real(name)
+        data = load_set(name)
         return data.X, data.y
 
     return load
@@ -109,7 +109,7 @@ def real(name: str) -> Callable[[], tuple[Array, Array]]:
 
 def covtype() -> tuple[Array, Array]:
     """Return covtype with two classes: lodgepole pine, and all others."""
-    data = load_real("covtype")
+    data = load_set("covtype")
     return data.X, data.y == 2
 
 

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from experiments.landmark_sampling.problems import PROBLEMS
 from experiments.landmark_sampling.trials import SAMPLINGS, Found, Results
-from mercer.contracts import Array
+from experiments.scaffold import Array
 
 UNIFORM = "uniform"
 #: All ways to choose but uniform.

@@ -1,12 +1,8 @@
-"""What was measured, as Markdown for people and as CSV for programs."""
+"""What was measured, as Markdown."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, fields
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +23,8 @@ from experiments.landmark_sampling.summary import (
     worth,
 )
 from experiments.landmark_sampling.trials import MANY_SIZE, SAMPLINGS, TINY, Found, Results
-from experiments.landmark_sampling.unevenness import DIMENSION, ROWS, Unevenness
+from experiments.landmark_sampling.unevenness import DIMENSION, ROWS
+from experiments.scaffold.tables import Table, marked, page
 
 #: Numbers of landmarks whose errors are shown.
 SHOWN = (100, 400)
@@ -48,73 +45,74 @@ def markdown(results: Results) -> str:
         "Median over splits, least and largest in brackets. 1: as good as uniform. Geometric mean "
         "over all M but the least and the largest, each compared on its own split."
     )
-    parts = [
-        "# Results",
-        "Written by `python -m experiments.landmark_sampling`; do not edit. Error: the share of "
+    about = (
+        "Error: the share of "
         "the variance of test targets that is left unexplained. Bandwidths are in units of the "
-        "median distance between rows.",
+        "median distance between rows."
+    )
+    parts = [
         "## How uneven leverage scores are",
         f"Exact scores of {ROWS} rows, at the alpha where they sum to {DIMENSION:g}. The largest "
         f"cannot be more than {ROWS / DIMENSION:g} times the mean.",
-        _marked("uneven", uneven_table(results)),
+        marked("uneven", uneven_table(results)),
         "## What a landmark is worth, median bandwidth",
         "How many uniform landmarks do the same as one that was chosen: for the trace of K minus "
         f"its approximation, and for the test error with alpha by GCV. {spans}",
-        _marked("worth", worth_table(results)),
+        marked("worth", worth_table(results)),
         *(
             part
             for what, label in MEASURES.items()
             for part in (
                 f"## Worth of a landmark: {label}",
                 _note(what) + spans,
-                _marked(f"worth of {what}", all_worths_table(results, what)),
+                marked(f"worth of {what}", all_worths_table(results, what)),
             )
         ),
         "## Error in units of that of as many uniform landmarks, median bandwidth, alpha by GCV",
         "Less than 1 is better. Median over splits, least and largest in brackets.",
-        _marked("ratio", ratio_table(results)),
+        marked("ratio", ratio_table(results)),
         "## Does unevenness tell where it pays?",
         "Rank correlation (Spearman) of the spread of scores and the worth of a landmark, over all "
         "real sets and bandwidths.",
-        _marked("correlation", correlation_table(results)),
+        marked("correlation", correlation_table(results)),
         *(
             part
             for size in SHOWN
             for part in (
                 f"## Test errors with {size} landmarks, median bandwidth, alpha by GCV",
                 "Mean over splits ± standard deviation.",
-                _marked(f"errors {size}", errors_table(results, size, "error")),
+                marked(f"errors {size}", errors_table(results, size, "error")),
             )
         ),
         f"## Alpha by leave-one-out in the place of GCV, {size_of(results.loo)} landmarks, median "
         "bandwidth",
         "Test errors, mean over splits; in brackets those on lonely rows. The first row of a set "
         "has alpha by GCV, the second by leave-one-out.",
-        _marked("loo", loo_table(results)),
+        marked("loo", loo_table(results)),
         f"## Lonely rows, alpha by leave-one-out, {size_of(results.loo)} landmarks, median "
         "bandwidth",
         "Error on lonely rows in units of that of as many uniform landmarks. Less than 1 is "
         "better. Median over splits, least and largest in brackets.",
-        _marked("loo lonely", loo_ratio_table(results, "lonely")),
+        marked("loo lonely", loo_ratio_table(results, "lonely")),
         f"## All rows, alpha by leave-one-out, {size_of(results.loo)} landmarks, median bandwidth",
         "The same for all test rows.",
-        _marked("loo ratio", loo_ratio_table(results, "error")),
+        marked("loo ratio", loo_ratio_table(results, "error")),
         f"## Share of test rows in the wrong class, {SHOWN[-1]} landmarks, median bandwidth",
-        _marked("wrong", errors_table(results, SHOWN[-1], "wrong")),
+        marked("wrong", errors_table(results, SHOWN[-1], "wrong")),
         f"## Trace errors with {SHOWN[-1]} landmarks, median bandwidth",
-        _marked("trace", errors_table(results, SHOWN[-1], "trace")),
+        marked("trace", errors_table(results, SHOWN[-1], "trace")),
         f"## Landmarks that others span, of {SHOWN[-1]}, median bandwidth",
-        _marked("dropped", errors_table(results, SHOWN[-1], "dropped")),
+        marked("dropped", errors_table(results, SHOWN[-1], "dropped")),
         "## Seconds, median bandwidth",
         "Choosing, of the whole fit, on one thread: the least of all splits, as other work was on "
         "the machine, and of that the median over sets. In brackets the number of uniform "
         "landmarks with which a fit takes as long.",
-        _marked("seconds", seconds_table(results)),
+        marked("seconds", seconds_table(results)),
         f"## Seconds where there are many rows: covtype, {MANY_SIZE} landmarks",
         "Choosing, of the whole fit; in brackets the test error. One run each.",
-        _marked("many", many_table(results)),
+        marked("many", many_table(results)),
     ]
-    return "\n\n".join(parts) + "\n"
+    return page("landmark_sampling", about, *parts)
 
 
 def _note(what: str) -> str:
@@ -125,57 +123,57 @@ def _note(what: str) -> str:
     return ""
 
 
-def uneven_table(results: Results) -> list[str]:
+def uneven_table(results: Results) -> Table:
     """Return one row a set and bandwidth."""
-    lines = _header(["", "bandwidth", "largest / mean", "sd / mean", "top 1 % of rows have"])
+    table = Table(["", "bandwidth", "largest / mean", "sd / mean", "top 1 % of rows have"])
     for one in results.uneven:
         cells = [f"{one.factor:g}", f"{one.peak:.1f}", f"{one.spread:.2f}", f"{one.top:.0%}"]
-        lines.append(_row([PROBLEMS[one.problem].label, *cells]))
-    return lines
+        table.add([PROBLEMS[one.problem].label, *cells])
+    return table
 
 
-def worth_table(results: Results) -> list[str]:
+def worth_table(results: Results) -> Table:
     """Return one row a set: the worth for K and for prediction."""
     ways = ("leverage", "rpcholesky", "kmeans")
     what = [(sampling, measure) for measure in ("trace", "error") for sampling in ways]
     names = [f"{'K' if measure == 'trace' else 'error'}: {way}" for way, measure in what]
-    lines = _header(["", "sd / mean of scores", *names])
+    table = Table(["", "sd / mean of scores", *names])
     spread = {one.problem: one.spread for one in results.uneven if one.factor == 1.0}
     for name in at_median(results):
         cells = [_spread(worth(results, name, 1.0, way, measure)) for way, measure in what]
-        lines.append(_row([PROBLEMS[name].label, f"{spread[name]:.2f}", *cells]))
-    return lines
+        table.add([PROBLEMS[name].label, f"{spread[name]:.2f}", *cells])
+    return table
 
 
-def all_worths_table(results: Results, what: str) -> list[str]:
+def all_worths_table(results: Results, what: str) -> Table:
     """Return one row a set and bandwidth, one column a way to choose."""
-    lines = _header(["", "bandwidth", *CHOSEN])
+    table = Table(["", "bandwidth", *CHOSEN])
     for problem, factor in keys(results):
         cells = [_spread(worth(results, problem, factor, way, what)) for way in CHOSEN]
-        lines.append(_row([PROBLEMS[problem].label, f"{factor:g}", *cells]))
-    return lines
+        table.add([PROBLEMS[problem].label, f"{factor:g}", *cells])
+    return table
 
 
-def ratio_table(results: Results) -> list[str]:
+def ratio_table(results: Results) -> Table:
     """Return one row a set, one column a way to choose."""
-    lines = _header(["", *CHOSEN])
+    table = Table(["", *CHOSEN])
     for name in at_median(results):
         cells = [_spread(ratio(results, name, 1.0, way, "error")) for way in CHOSEN]
-        lines.append(_row([PROBLEMS[name].label, *cells]))
-    return lines
+        table.add([PROBLEMS[name].label, *cells])
+    return table
 
 
-def correlation_table(results: Results) -> list[str]:
+def correlation_table(results: Results) -> Table:
     """Return one row a measure, one column a way to choose."""
-    lines = _header(["worth for", *CHOSEN])
+    table = Table(["worth for", *CHOSEN])
     for what, label in MEASURES.items():
-        lines.append(_row([label, *(f"{correlation(results, way, what):+.2f}" for way in CHOSEN)]))
-    return lines
+        table.add([label, *(f"{correlation(results, way, what):+.2f}" for way in CHOSEN)])
+    return table
 
 
-def errors_table(results: Results, size: int, what: str) -> list[str]:
+def errors_table(results: Results, size: int, what: str) -> Table:
     """Return one row a set, one column a way to choose."""
-    lines = _header(["", *SAMPLINGS])
+    table = Table(["", *SAMPLINGS])
     for name in at_median(results):
         cells = []
         for sampling in SAMPLINGS:
@@ -183,13 +181,13 @@ def errors_table(results: Results, size: int, what: str) -> list[str]:
             column = values[:, sizes == size]
             cells.append(_mean(column, what) if column.size else "-")
         if "nan" not in cells:
-            lines.append(_row([PROBLEMS[name].label, *cells]))
-    return lines
+            table.add([PROBLEMS[name].label, *cells])
+    return table
 
 
-def loo_table(results: Results) -> list[str]:
+def loo_table(results: Results) -> Table:
     """Return two rows a set, one column a way to choose."""
-    lines = _header(["", "alpha by", *SAMPLINGS])
+    table = Table(["", "alpha by", *SAMPLINGS])
     size = size_of(results.loo)
     by_gcv = [one for one in results.found if (one.factor, one.size) == (1.0, size)]
     for name in at_median(results):
@@ -199,17 +197,17 @@ def loo_table(results: Results) -> list[str]:
                 own = [one for one in found if (one.problem, one.sampling) == (name, sampling)]
                 error, lonely = (np.mean([getattr(one, w) for one in own]) for w in WHERE)
                 cells.append(f"{error:.4f} ({lonely:.3f})")
-            lines.append(_row([PROBLEMS[name].label, rule, *cells]))
-    return lines
+            table.add([PROBLEMS[name].label, rule, *cells])
+    return table
 
 
-def loo_ratio_table(results: Results, what: str) -> list[str]:
+def loo_ratio_table(results: Results, what: str) -> Table:
     """Return one row a set, one column a way to choose."""
-    lines = _header(["", *CHOSEN])
+    table = Table(["", *CHOSEN])
     for name in at_median(results):
         cells = [_spread(loo_ratio(results, name, way, what)) for way in CHOSEN]
-        lines.append(_row([PROBLEMS[name].label, *cells]))
-    return lines
+        table.add([PROBLEMS[name].label, *cells])
+    return table
 
 
 def size_of(found: Sequence[Found]) -> int:
@@ -217,9 +215,9 @@ def size_of(found: Sequence[Found]) -> int:
     return found[0].size
 
 
-def seconds_table(results: Results) -> list[str]:
+def seconds_table(results: Results) -> Table:
     """Return one row a number of landmarks, one column a way to choose."""
-    lines = _header(["M", *SAMPLINGS])
+    table = Table(["M", *SAMPLINGS])
     chosen = (one for one in results.found if (one.factor, one.sampling) == (1.0, CHOSEN[0]))
     for size in sorted({one.size for one in chosen}):
         cells = []
@@ -229,54 +227,21 @@ def seconds_table(results: Results) -> list[str]:
             )
             more = "" if sampling == UNIFORM else f" ({affordable(results, sampling, size):.0f})"
             cells.append(_seconds(choosing, fitting) + more)
-        lines.append(_row([str(size), *cells]))
-    return lines
+        table.add([str(size), *cells])
+    return table
 
 
-def many_table(results: Results) -> list[str]:
+def many_table(results: Results) -> Table:
     """Return one row a number of rows, one column a way to choose."""
-    lines = _header(["rows", *SAMPLINGS])
+    table = Table(["rows", *SAMPLINGS])
     for rows in sorted({one.rows for one in results.many}):
         found = {one.sampling: one for one in results.many if one.rows == rows}
         cells = [
             f"{_seconds(one.choosing, one.fitting)} ({one.error:.4f})"
             for one in (found[sampling] for sampling in SAMPLINGS)
         ]
-        lines.append(_row([f"{rows:,}", *cells]))
-    return lines
-
-
-def fits_csv(found: Iterable[Found]) -> str:
-    """Return one row a fit."""
-    return _csv([field.name for field in fields(Found)], map(astuple, found))
-
-
-def uneven_csv(found: Sequence[Unevenness]) -> str:
-    """Return one row a set and bandwidth; the last column has the least trace errors of any M."""
-    names = [field.name for field in fields(Unevenness)]
-    return _csv(
-        names, ((*one[:-1], " ".join(map(_number, one[-1]))) for one in map(astuple, found))
-    )
-
-
-def read(folder: Path) -> Results:
-    """Return results that were written before, to six digits."""
-    kinds: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str}
-
-    def rows(name: str, kind: Any) -> list[Any]:
-        with (folder / name).open(newline="", encoding="utf-8") as lines:
-            found = list(csv.DictReader(lines))
-        return [
-            kind(**{f.name: kinds.get(str(f.type), _numbers)(row[f.name]) for f in fields(kind)})
-            for row in found
-        ]
-
-    fits = (rows(name, Found) for name in ("fits.csv", "loo.csv", "many.csv"))
-    return Results(*fits, rows("uneven.csv", Unevenness))
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(map(float, text.split()))
+        table.add([f"{rows:,}", *cells])
+    return table
 
 
 def _mean(values: Any, what: str) -> str:
@@ -293,27 +258,3 @@ def _seconds(choosing: float, fitting: float) -> str:
 
 def _spread(found: Spread) -> str:
     return f"{found.middle:.2f} ({found.low:.2f}-{found.high:.2f})"
-
-
-def _number(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _header(names: Sequence[str]) -> list[str]:
-    return [_row(names), "|" + "---|" * len(names)]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _marked(name: str, lines: list[str]) -> str:
-    table = "\n".join(lines)
-    return f"<!-- {name} -->\n\n{table}\n\n<!-- end of {name} -->"
-
-
-def _csv(header: list[str], rows: Iterable[Iterable[Any]]) -> str:
-    out = io.StringIO()
-    lines = ([_number(value) for value in row] for row in rows)
-    csv.writer(out, lineterminator="\n").writerows([header, *lines])
-    return out.getvalue()

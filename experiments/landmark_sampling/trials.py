@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from threadpoolctl import threadpool_limits
 
 from experiments.landmark_sampling.problems import (
     LONELY,
@@ -22,34 +20,59 @@ from experiments.landmark_sampling.problems import (
     split,
 )
 from experiments.landmark_sampling.unevenness import ROWS, Unevenness, unevenness
+from experiments.scaffold import Array
+from experiments.scaffold.data import AbsentError
+from experiments.scaffold.records import as_csv
+from experiments.scaffold.runner import Kept, Progress
+from experiments.scaffold.timing import one_thread
 from mercer import Gaussian, KernelRegressor, Landmarks
-from mercer.contracts import Array
-from mercer.engines.local import one_core
 from mercer.selection import GCV, Criterion, LeaveOneOut
 from mercer.selection import Problem as Solved
 from mercer.selection.criteria import Scores
 
 SAMPLINGS = ("uniform", "leverage", "bless", "rpcholesky", "kmeans")
-#: Bandwidths, in units of the median distance, with the numbers of landmarks for each.
-SIZES: dict[float, tuple[int, ...]] = {
-    1.0: (25, 50, 100, 200, 400, 800),
-    0.5: (25, 50, 100, 200, 400),
-    2.0: (25, 50, 100, 200, 400),
-}
-#: Splits, and how many of them with bandwidths other than the median.
-SEEDS, OTHER_SEEDS = 5, 3
+#: Splits with bandwidths other than the median.
+OTHER_SEEDS = 3
 #: The alpha of fits that are hardly regularized.
 TINY = 1e-9
 #: Training rows with which lonely test rows are found.
 NEIGHBORS = 1000
 #: Training rows that the trace of the approximation is taken over.
 TRACED = 3000
-#: Landmarks of the fits whose alpha is chosen by leave-one-out as well.
-LOO_SIZE = 400
-#: Rows and landmarks of the fits that show what choosing costs, where there are many rows.
-MANY, MANY_SIZE, MANY_SET = (10_000, 100_000), 800, "covtype"
-#: Called with a line to show.
-Progress = Callable[[str], None]
+#: Landmarks of the fits that show what choosing costs, where there are many rows, and their set.
+MANY_SIZE, MANY_SET = 800, "covtype"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    repeats: int = 5  # splits
+    problems: Mapping[str, Problem] = field(default_factory=lambda: PROBLEMS)
+    #: Bandwidths, in units of the median distance, with the numbers of landmarks for each.
+    sizes: Mapping[float, tuple[int, ...]] = field(
+        default_factory=lambda: {
+            1.0: (25, 50, 100, 200, 400, 800),
+            0.5: (25, 50, 100, 200, 400),
+            2.0: (25, 50, 100, 200, 400),
+        }
+    )
+    train: int = TRAIN
+    test: int = TEST
+    loo_size: int = 400  # landmarks of the fits whose alpha is chosen by leave-one-out as well
+    many: tuple[int, ...] = (10_000, 100_000)  # rows, where there are many
+
+
+FULL = Size()
+SMALL = Size(
+    2,
+    {name: PROBLEMS[name] for name in ("letter", "islands")},
+    {1.0: (25, 50, 100), 2.0: (25, 50, 100)},
+    train=500,
+    test=300,
+    loo_size=50,
+    many=(),
+)
 
 
 @dataclass(frozen=True)
@@ -142,50 +165,48 @@ def cases(
             yield Case(name, factor, seed, part, kernel)
 
 
-def run(
-    problems: dict[str, Problem] | None = None,
-    sizes: dict[float, tuple[int, ...]] | None = None,
-    seeds: int = SEEDS,
-    train: int = TRAIN,
-    test: int = TEST,
-    loo_size: int = LOO_SIZE,
-    many: Iterable[int] = MANY,
-    progress: Progress = print,
-) -> Results:
-    """Run everything on one thread, so that seconds can be compared."""
-    results, sizes = Results(), SIZES if sizes is None else sizes
-    problems = PROBLEMS if problems is None else problems
-    widest = uniform_sizes(max(sizes.values(), key=len))
-    for name, problem in problems.items():
-        for case in cases(name, problem, sizes, seeds, train, test):
-            with one_thread():
-                if case.seed == 0:
-                    few = case.part.X[:ROWS]
-                    results.uneven.append(unevenness(name, case.factor, case.kernel, few, widest))
-                found = compare(case, sizes[case.factor])
-                if case.factor == 1.0:
-                    by = LeaveOneOut()
-                    results.loo += [measured(case, way, loo_size, by) for way in SAMPLINGS]
-            results.found += found
-            last = {one.sampling: f"{one.sampling} {one.error:.4f}" for one in found}
-            at = f"{problem.label}, bandwidth x {case.factor:g}, split {case.seed}"
-            progress(f"{at}: {', '.join(last.values())}")
-    for rows in many if MANY_SET in problems else ():
-        (case,) = cases(MANY_SET, problems[MANY_SET], [1.0], 1, rows, test)
+def run(size: Size, progress: Progress) -> Kept:
+    """Fit in all ways to all splits, on one thread, so that seconds can be compared."""
+    results = Results()
+    widest = uniform_sizes(max(size.sizes.values(), key=len))
+    for name, problem in size.problems.items():
+        try:
+            for case in cases(name, problem, size.sizes, size.repeats, size.train, size.test):
+                found = run_case(case, size, widest, results)
+                last = {one.sampling: f"{one.sampling} {one.error:.4f}" for one in found}
+                at = f"{problem.label}, bandwidth x {case.factor:g}, split {case.seed}"
+                progress(f"{at}: {', '.join(last.values())}")
+        except AbsentError as error:
+            progress(f"{problem.label}: skipped, as its data are not at hand: {error}")
+    files = {"fits": results.found, "loo": results.loo, "uneven": results.uneven}
+    return {f"{name}.csv": as_csv(rows) for name, rows in files.items()}
+
+
+def run_case(case: Case, size: Size, widest: tuple[int, ...], into: Results) -> list[Found]:
+    """Measure one split with one bandwidth."""
+    with one_thread():
+        if case.seed == 0:
+            few = case.part.X[:ROWS]
+            into.uneven.append(unevenness(case.problem, case.factor, case.kernel, few, widest))
+        found = compare(case, size.sizes[case.factor])
+        if case.factor == 1.0:
+            by = LeaveOneOut()
+            into.loo += [measured(case, way, size.loo_size, by) for way in SAMPLINGS]
+    into.found += found
+    return found
+
+
+def run_many(size: Size, progress: Progress) -> list[Found]:
+    """Fit to many rows, to see what choosing costs."""
+    found = []
+    for rows in size.many:
+        (case,) = cases(MANY_SET, size.problems[MANY_SET], [1.0], 1, rows, size.test)
         for sampling in SAMPLINGS:
             with one_thread():
                 one = measured(case, sampling, MANY_SIZE)
-            results.many.append(one)
+            found.append(one)
             progress(f"{rows} rows, {sampling}: {one.choosing:.1f} of {one.fitting:.1f} s")
-    return results
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Return a context in which the library and BLAS use one thread."""
-    stack = ExitStack()
-    stack.enter_context(threadpool_limits(limits=1))
-    stack.enter_context(one_core())
-    return stack
+    return found
 
 
 def compare(case: Case, sizes: Sequence[int]) -> list[Found]:

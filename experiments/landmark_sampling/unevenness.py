@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from mercer.contracts import Array
+from experiments.scaffold import Array
 from mercer.kernels import Kernel
 from mercer.sampling import exact_scores
 

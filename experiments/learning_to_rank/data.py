@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.contracts import Array
-from mercer.datasets import load_real
+from experiments.scaffold import Array
+from experiments.scaffold.data import load as load_set
 
 NAME = "letor_mq2008"
 PARTS = 5
@@ -50,13 +50,19 @@ def parts_of(number: int) -> tuple[list[int], int, int]:
 
 def load() -> list[Judged]:
     """Return the five parts, rows in the order of their queries."""
-    data = load_real(NAME)
+    data = load_set(NAME)
     parts = []
     for part in range(1, PARTS + 1):
         at = np.flatnonzero(data.fold_part == part)
         at = at[np.argsort(data.qid[at], kind="stable")]
         parts.append(Judged(data.X[at].astype(float), data.y[at].astype(int), data.qid[at]))
     return parts
+
+
+def shortened(part: Judged, queries: int | None) -> Judged:
+    """Return the first queries of a part, or all of it."""
+    end = int(np.sum(part.sizes[:queries]))
+    return Judged(part.X[:end], part.y[:end], part.qid[:end])
 
 
 def fold(parts: list[Judged], number: int) -> Fold:

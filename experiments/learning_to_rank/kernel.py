@@ -9,8 +9,8 @@ from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, Stan
 
 from experiments.learning_to_rank.data import Fold, Judged
 from experiments.learning_to_rank.methods import Method, Model, Settings, grid
+from experiments.scaffold import Array
 from mercer import Gaussian, KernelRanker, Landmarks, Linear, RandomFeatures
-from mercer.contracts import Array
 from mercer.kernels import Kernel
 from mercer.metrics import ndcg
 from mercer.selection import Criterion, Problem

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.learning_to_rank.data import Judged
-from mercer.contracts import Array
+from experiments.scaffold import Array
 from mercer.metrics import ndcg, ndcg_by_query, pairwise_error
 
 #: The ranks at which NDCG is taken; settings are chosen by the last.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeAlias
 
 from experiments.learning_to_rank.data import Fold, Judged
-from mercer.contracts import Array
+from experiments.scaffold import Array
 
 Settings: TypeAlias = dict[str, Any]
 #: Scores for rows of columns: more is better.
@@ -29,6 +29,10 @@ class Method:
     fit: Callable[[Settings, Judged], Model]
     #: Raises ImportError with advice where a package is absent.
     check: Callable[[], Any] = lambda: None
+
+    def shortened(self) -> Method:
+        """Return the same with few settings to try."""
+        return replace(self, grid=self.grid[:1], changes=self.changes[:1])
 
     @property
     def configurations(self) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,8 @@ import numpy as np
 from experiments.learning_to_rank.measures import RANKS, SAMPLES, Difference, compare
 from experiments.learning_to_rank.methods import Settings
 from experiments.learning_to_rank.trials import Found, Results
+from experiments.scaffold.records import csv_text
+from experiments.scaffold.tables import Table, marked, page
 
 #: The method that others are compared with.
 OURS = "kernel"
@@ -22,40 +23,38 @@ def markdown(results: Results) -> str:
     """Return all tables, each between marks by which other pages include it."""
     values = results.by_query(OURS)
     parts = [
-        "# Results",
-        "Written by `python -m experiments.learning_to_rank`; do not edit.",
         "## Test parts, mean over folds",
         "NDCG leaves out queries without a relevant document. Pairwise error: the share of pairs "
         "of a query in the wrong order. Seconds are of the processor on one thread: the search on "
         "the validation part, and the fit with the settings it chose (median of repeats), a fold.",
-        _marked("means", means_table(results)),
+        marked("means", means_table(results)),
         f"## {results.methods[OURS].label} less each of the others, NDCG@10 by query",
         f"All test parts together: {len(values)} queries, of which "
         f"{int(np.sum(~np.isnan(values)))} have a relevant document. Intervals: 95 %, bootstrap of "
         f"queries, {SAMPLES:,} samples.",
-        _marked("differences", differences_table(results)),
+        marked("differences", differences_table(results)),
         "## NDCG@10 by fold, test part",
-        _marked("folds", folds_table(results, lambda one: one.test.ndcg[-1])),
+        marked("folds", folds_table(results, lambda one: one.test.ndcg[-1])),
         "## NDCG@10 by fold, validation part",
         "By which settings were chosen, so all are too high.",
-        _marked("validation", folds_table(results, lambda one: one.search.ndcg)),
+        marked("validation", folds_table(results, lambda one: one.search.ndcg)),
         "## Pairwise error by fold, test part",
-        _marked("pairs", folds_table(results, lambda one: one.test.pairwise_error)),
+        marked("pairs", folds_table(results, lambda one: one.test.pairwise_error)),
         "## NDCG@k, test part, mean over folds",
-        _marked("ranks", ranks_table(results)),
+        marked("ranks", ranks_table(results, "ndcg", RANKS)),
         "## NDCG@k by the conventions of LETOR's script, test part, mean over folds",
         "Queries without a relevant document, or with fewer than k documents, count 0.",
-        _marked("letor", letor_table(results)),
+        marked("letor", ranks_table(results, "letor", LETOR_SHOWN)),
         "## Settings that were chosen",
-        _marked("settings", settings_table(results)),
+        marked("settings", settings_table(results)),
     ]
-    return "\n\n".join(parts) + "\n"
+    return page("learning_to_rank", "", *parts)
 
 
-def means_table(results: Results) -> list[str]:
+def means_table(results: Results) -> Table:
     """Return one row a method."""
     names = ["", "NDCG@10", "NDCG@5", "NDCG@1", "pairwise error", "settings tried"]
-    lines = _header([*names, "search, s", "fit, s"])
+    table = Table([*names, "search, s", "fit, s"])
     for name, method in results.methods.items():
         found = results.found[name]
         curve = np.mean([one.test.ndcg for one in found], axis=0)
@@ -64,8 +63,8 @@ def means_table(results: Results) -> list[str]:
         cells.append(str(method.configurations))
         cells.append(f"{np.mean([one.search.seconds for one in found]):.1f}")
         cells.append(f"{np.mean([one.fit_seconds for one in found]):.3f}")
-        lines.append(_row([method.label, *cells]))
-    return lines
+        table.add([method.label, *cells])
+    return table
 
 
 def differences(results: Results) -> dict[str, Difference]:
@@ -74,54 +73,44 @@ def differences(results: Results) -> dict[str, Difference]:
     return {name: compare(ours, results.by_query(name)) for name in results.methods if name != OURS}
 
 
-def differences_table(results: Results) -> list[str]:
+def differences_table(results: Results) -> Table:
     """Return one row a peer."""
-    lines = _header(["less", "mean difference", "95 % interval", "better", "worse", "equal"])
+    table = Table(["less", "mean difference", "95 % interval", "better", "worse", "equal"])
     for name, found in differences(results).items():
         equal = found.queries - found.better - found.worse
         counts = [str(count) for count in (found.better, found.worse, equal)]
         interval = f"{found.low:+.4f} to {found.high:+.4f}"
-        lines.append(_row([results.methods[name].label, f"{found.mean:+.4f}", interval, *counts]))
-    return lines
+        table.add([results.methods[name].label, f"{found.mean:+.4f}", interval, *counts])
+    return table
 
 
-def folds_table(results: Results, value: Any) -> list[str]:
+def folds_table(results: Results, value: Any) -> Table:
     """Return one row a method, one column a fold."""
     folds = [one.fold for one in results.found[OURS]]
-    lines = _header(["", *(f"fold {number}" for number in folds), "mean"])
+    table = Table(["", *(f"fold {number}" for number in folds), "mean"])
     for name, method in results.methods.items():
         values = [value(one) for one in results.found[name]]
         cells = [f"{number:.4f}" for number in [*values, np.mean(values)]]
-        lines.append(_row([method.label, *cells]))
-    return lines
+        table.add([method.label, *cells])
+    return table
 
 
-def ranks_table(results: Results) -> list[str]:
+def ranks_table(results: Results, what: str, ranks: Sequence[int]) -> Table:
     """Return one row a method, one column a rank."""
-    lines = _header(["", *(f"@{k}" for k in RANKS)])
+    table = Table(["", *(f"@{k}" for k in ranks)])
     for name, method in results.methods.items():
-        curve = np.mean([one.test.ndcg for one in results.found[name]], axis=0)
-        lines.append(_row([method.label, *(f"{value:.4f}" for value in curve)]))
-    return lines
+        curve = np.mean([getattr(one.test, what) for one in results.found[name]], axis=0)
+        table.add([method.label, *(f"{curve[RANKS.index(k)]:.4f}" for k in ranks)])
+    return table
 
 
-def letor_table(results: Results) -> list[str]:
-    """Return one row a method, one column a rank."""
-    lines = _header(["", *(f"@{k}" for k in LETOR_SHOWN)])
-    for name, method in results.methods.items():
-        curve = np.mean([one.test.letor for one in results.found[name]], axis=0)
-        cells = [f"{curve[RANKS.index(k)]:.4f}" for k in LETOR_SHOWN]
-        lines.append(_row([method.label, *cells]))
-    return lines
-
-
-def settings_table(results: Results) -> list[str]:
+def settings_table(results: Results) -> Table:
     """Return one row a method and fold."""
-    lines = _header(["", "fold", "settings"])
+    table = Table(["", "fold", "settings"])
     for name, method in results.methods.items():
         for one in results.found[name]:
-            lines.append(_row([method.label, str(one.fold), as_text(one.search.settings)]))
-    return lines
+            table.add([method.label, str(one.fold), as_text(one.search.settings)])
+    return table
 
 
 def results_csv(results: Results) -> str:
@@ -132,11 +121,8 @@ def results_csv(results: Results) -> str:
     rows = [
         [one.fold, name, *_cells(one)] for name, found in results.found.items() for one in found
     ]
-    out = io.StringIO()
-    header: list[Any] = ["fold", "method", *measured, *costs]
     ordered = sorted(rows, key=lambda row: row[0])  # stable: methods keep their order
-    csv.writer(out, lineterminator="\n").writerows([header, *ordered])
-    return out.getvalue()
+    return csv_text(["fold", "method", *measured, *costs], ordered)
 
 
 def as_text(settings: Settings) -> str:
@@ -155,16 +141,3 @@ def _cells(one: Found) -> list[Any]:
     seconds = [f"{search.seconds:.1f}", f"{one.fit_seconds:.3f}"]
     numbers = [f"{value:.6f}" for value in values]
     return [*numbers, search.configurations, *seconds, as_text(search.settings)]
-
-
-def _header(names: list[str]) -> list[str]:
-    return [_row(names), "|" + "---|" * len(names)]
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _marked(name: str, lines: list[str]) -> str:
-    table = "\n".join(lines)
-    return f"<!-- {name} -->\n\n{table}\n\n<!-- end of {name} -->"

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.learning_to_rank.data import Fold, Judged
 from experiments.learning_to_rank.methods import Method, Model, Settings, grid
-from mercer.contracts import Array
+from experiments.scaffold import Array
 
 SEED = 0
 #: Trees at most, and how many may pass without a better NDCG@10 on the validation part.

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from experiments.learning_to_rank import kernel, trees
-from experiments.learning_to_rank.data import PARTS, Fold, Judged, fold
+from experiments.learning_to_rank.data import PARTS, Fold, fold, load, shortened
 from experiments.learning_to_rank.measures import Measures, measure
 from experiments.learning_to_rank.methods import Method, Settings
-from mercer.contracts import Array
-from mercer.engines.local import one_core
+from experiments.scaffold import Array
+from experiments.scaffold.records import as_json
+from experiments.scaffold.runner import Job, Kept
+from experiments.scaffold.timing import one_thread
 from mercer.metrics import ndcg
 
 METHODS: dict[str, Method] = {
@@ -25,10 +28,21 @@ METHODS: dict[str, Method] = {
     "xgboost ndcg": trees.NDCG,
     "lightgbm": trees.LAMBDARANK,
 }
-#: How often the last fit is made and timed.
-REPEATS = 3
-#: Called with a line to show.
-Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    repeats: int = 3  # of the last fit, which is timed
+    queries: int | None = None  # of each part; None for all
+    methods: Mapping[str, Method] = field(default_factory=lambda: METHODS)
+
+
+FULL = Size()
+SMALL = Size(1, 30, {name: method.shortened() for name, method in METHODS.items()})
+#: The names of folds, by their numbers.
+FOLDS = {f"fold{number}": number for number in range(1, PARTS + 1)}
 
 
 @dataclass(frozen=True)
@@ -55,49 +69,51 @@ class Found:
 class Results:
     """Everything that was measured: the folds of every method."""
 
-    methods: dict[str, Method]
-    found: dict[str, list[Found]] = field(default_factory=dict)
+    methods: Mapping[str, Method]
+    found: dict[str, list[Found]]
 
     def by_query(self, name: str) -> Array:
         """NDCG@10 of the queries of all test parts."""
         return np.concatenate([one.test.by_query for one in self.found[name]])
 
 
-def run(
-    parts: list[Judged],
-    methods: dict[str, Method] | None = None,
-    folds: Iterable[int] = range(1, PARTS + 1),
-    repeats: int = REPEATS,
-    progress: Progress = print,
-) -> Results:
-    """Run all methods on the official folds, one thread each."""
-    results = Results(METHODS if methods is None else methods)
-    for name, method in results.methods.items():
+def read(folder: Path, size: Size) -> Results | None:
+    """Return the folds that were kept, if any was."""
+    paths = [folder / f"{name}.json" for name in FOLDS]
+    folds = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
+    found = {name: [found_of(kept[name]) for kept in folds] for name in size.methods}
+    return Results(size.methods, found) if folds else None
+
+
+def found_of(kept: dict[str, Any]) -> Found:
+    """Return what was kept of one method on one fold."""
+    test = kept["test"]
+    measures = Measures(
+        tuple(test["ndcg"]),
+        test["pairwise_error"],
+        tuple(test["letor"]),
+        np.array(test["by_query"]),
+    )
+    return Found(kept["fold"], Search(**kept["search"]), kept["fit_seconds"], measures)
+
+
+def run(job: Job) -> Kept:
+    """Run all methods on an official fold, one thread each."""
+    number, methods = FOLDS[job.part], job.size.methods
+    for method in methods.values():
         method.check()
-        results.found[name] = []
+    rows = fold([shortened(part, job.size.queries) for part in load()], number)
     with one_thread():
-        for number in folds:
-            for name, one in run_fold(fold(parts, number), results.methods, repeats).items():
-                results.found[name].append(one)
-                progress(
-                    f"fold {number}, {results.methods[name].label}: NDCG@10 "
-                    f"{one.search.ndcg:.4f} on validation, {one.test.ndcg[-1]:.4f} on test"
-                )
-    return results
+        found = run_fold(rows, methods, job.size.repeats)
+    for name, one in found.items():
+        job.progress(
+            f"fold {number}, {methods[name].label}: NDCG@10 "
+            f"{one.search.ndcg:.4f} on validation, {one.test.ndcg[-1]:.4f} on test"
+        )
+    return {f"{job.part}.json": as_json(found)}
 
 
-def one_thread() -> AbstractContextManager[object]:
-    """Return a context in which the library and BLAS use one thread.
-
-    So the seconds of methods can be compared, and bits do not depend on the number of cores.
-    """
-    stack = ExitStack()
-    stack.enter_context(threadpool_limits(limits=1))
-    stack.enter_context(one_core())
-    return stack
-
-
-def run_fold(rows: Fold, methods: dict[str, Method], repeats: int) -> dict[str, Found]:
+def run_fold(rows: Fold, methods: Mapping[str, Method], repeats: int) -> dict[str, Found]:
     """Search with every method, then fit them in turn, so that all see the same machine."""
     searches = {name: search(method, rows) for name, method in methods.items()}
     seconds: dict[str, list[float]] = {name: [] for name in methods}

@@ -15,9 +15,17 @@ from mercer.combine import Communication
 from mercer.contracts import Array, RowBlock, RowSource, Solution, Status
 from mercer.moments import Moments, PairWeights
 from mercer.selection import Plan
+from mercer.selection.criteria import Scores
 from mercer.solvers import SolverPath
 from mercer.solvers.early_stopping import Run
-from mercer.validation import check_finite, check_total_weight, check_weight
+from mercer.validation import (
+    check_array,
+    check_count,
+    check_finite,
+    check_number,
+    check_total_weight,
+    check_weight,
+)
 
 #: Noise of float32 values in f, relative to the scale of y, that is said aloud.
 COARSE = 0.01
@@ -94,6 +102,43 @@ class Fit:
     run: Run | None = None  # to go on with; it is not copied or stored
     combination: str = ""  # how shards were combined
     communication: Communication | None = None  # what shards sent, and were sent
+
+    def check_state(self, outputs: int) -> None:
+        """Refuse numbers that do not belong together, in a fit that was read from a file."""
+        check_number(self.alpha, "alpha", minimum=0.0)
+        check_number(self.total_weight, "total_weight", above=0.0)
+        check_number(self.weight, "weight", minimum=0.0)
+        check_count(self.n_rows, "n_rows")
+        if not isinstance(self.combination, str):
+            raise ValueError(f"combination must be text, got {type(self.combination).__name__}")
+        for stage, seconds in self.seconds.items():
+            check_number(seconds, f"seconds of {stage}")
+        self.plan.check_state()
+        if (self.alphas is None) != (self.scores is None):
+            raise ValueError("alphas and scores must both be there, or neither")
+        if self.alphas is not None:
+            check_array(self.alphas, "alphas", (None,))
+            if not isinstance(self.scores, Scores):
+                raise ValueError(f"scores must be Scores, got {type(self.scores).__name__}")
+            self.scores.check_state(len(self.alphas))
+        if self.path is not None:
+            self.path.check_state(self.solution.steps)
+        self._check_sums(outputs)
+
+    def _check_sums(self, outputs: int) -> None:
+        size = self.basis.size
+        if self.folds is not None:
+            if not isinstance(self.folds, list) or len(self.folds) != self.plan.folds:
+                raise ValueError(f"moments must be a list of {self.plan.folds} folds")
+            for fold in self.folds:
+                if not isinstance(fold, Moments):
+                    raise ValueError(f"a fold must be Moments, got {type(fold).__name__}")
+                fold.check_state(size, outputs)
+        if self.dual_rows is not None:
+            if not isinstance(self.dual_rows, tuple) or len(self.dual_rows) != 2:
+                raise ValueError("dual_rows must be targets and weights")
+            check_array(self.dual_rows[0], "targets of the rows", (size, outputs))
+            check_array(self.dual_rows[1], "weights of the rows", (size,))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "run": None}

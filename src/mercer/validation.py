@@ -185,3 +185,26 @@ def check_same_length(n_rows: int, other: Any, name: str) -> None:
         raise ValueError(
             f"{name} must have one value a row of X: X has {n_rows} rows, {name} has {len(other)}"
         )
+
+
+def check_array(value: Any, name: str, shape: tuple[int | None, ...], kind: str = "f") -> Array:
+    """Return an array of the given shape (None: any length) and kind, with finite values.
+
+    >>> check_array(np.zeros((2, 3)), "points", (None, 2))
+    Traceback (most recent call last):
+    ValueError: points must have shape (any, 2), got (2, 3)
+    """
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in kind:
+        got = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
+        raise ValueError(f"{name} must be an array of {_KINDS[kind]}, got {got}")
+    if value.ndim != len(shape) or any(
+        n is not None and n != got for n, got in zip(shape, value.shape, strict=True)
+    ):
+        wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+        raise ValueError(f"{name} must have shape {wanted}, got {value.shape}")
+    if kind == "f" and not np.isfinite(value).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    return value
+
+
+_KINDS = {"f": "floats", "iu": "whole numbers"}

@@ -20,6 +20,7 @@ from mercer import (
 )
 from mercer.bases import as_basis, base
 from mercer.bases.sketch import KINDS
+from pairs import over_pairs
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 K = Gaussian(0.2)
@@ -34,9 +35,7 @@ def fitted(kind, n=30, size=10, kernel=K, **settings):
 # -- against the definition ------------------------------------------------------------------------
 
 
-@over_kinds
-@pytest.mark.parametrize("n", [1, 2, 3, 16, 30, 33])
-@pytest.mark.parametrize("size", [1, 7, 33])
+@over_pairs(kind=KINDS, n=[1, 2, 3, 16, 30, 33], size=[1, 7, 33])
 def test_functions_and_gram_matrix_are_those_of_the_matrix_written_out(kind, n, size):
     size = min(n, size)
     basis = fitted(kind, n, size)

@@ -1,5 +1,6 @@
 """Errors are one line on stderr and the exit code 2; --debug gives the traceback."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import mercer
+from mercer.cli import write_utf8
 
 BASE = ("--columns", "width,height", "--out", "model")
 
@@ -23,7 +25,10 @@ BASE = ("--columns", "width,height", "--out", "model")
         (("rows.csv", "--target", "price", "--bandwidth", "mean"), "number or 'median'"),
         (("rows.csv", "--target", "price", "--bandwidth", -1), "bandwidth must be"),
         (("rows.csv", "--target", "price", "--basis", "nystroem"), "--basis"),
-        (("rows.csv", "--target", "price", "--basis", "full", "--components", 5), "one a row"),
+        (
+            ("rows.csv", "--target", "price", "--basis", "full", "--components", 5),
+            "one function per row",
+        ),
         (
             ("rows.csv", "--target", "price", "--basis", "landmarks", "--components", 0),
             "at least 1",
@@ -64,7 +69,7 @@ def test_other_labels_in_the_test_file(run, csv, frame):
 def test_a_file_that_is_no_model(command, run, csv):
     result = run(command[0], "rows.csv", *command[1:])
     assert result.exit_code == 2
-    assert "rows.csv cannot be read as safetensors" in result.stderr
+    assert "rows.csv cannot be read as a model: it is no safetensors file" in result.stderr
 
 
 def test_debug_raises(run, csv):
@@ -82,7 +87,7 @@ def test_version_and_help(run):
 
 def process(*arguments, **options):
     return subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, check=False, **options
+        [sys.executable, *arguments], capture_output=True, encoding="utf-8", check=False, **options
     )
 
 
@@ -108,3 +113,12 @@ def test_without_its_libraries_it_says_what_to_install(missing):
     assert result.returncode == 1
     assert "pip install mercer[cli]" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_pipes_of_windows_take_every_letter():
+    written = io.BytesIO()
+    pipe = io.TextIOWrapper(written, encoding="cp1252", newline="")
+    write_utf8(pipe, None)
+    pipe.write("字,π\n")
+    pipe.flush()
+    assert written.getvalue().decode("utf-8") == "字,π\n"

@@ -92,7 +92,8 @@ def test_ids_of_a_column(run, frame):
     assert result.exit_code == 0, result.output
     sheet = pd.read_csv("sheet.csv", dtype={"name": str})
     assert set(sheet.name) <= set(frame.name)
-    assert json.loads(Path("sheet.json").read_text())["columns"] == ["width", "height", "price"]
+    record = json.loads(Path("sheet.json").read_text(encoding="utf-8"))
+    assert record["columns"] == ["width", "height", "price"]
     sheet["label"] = frame.set_index("name").stars.loc[sheet.name].to_numpy()
     sheet.iloc[::-1].to_csv("sheet.csv", index=False)
     result = run("fit", "pool.csv", "--labels", "sheet.csv", "--out", "model")
@@ -136,7 +137,7 @@ def test_a_further_round(run, csv, frame):
     asked = new[~new.row.isin(old.row)]
     assert len(asked) > 0
     assert asked.label.isna().all()
-    found = json.loads(Path("tasks.json").read_text())
+    found = json.loads(Path("tasks.json").read_text(encoding="utf-8"))
     assert [int(task["data"]["mercer_id"]) for task in found] == asked.row.tolist()
     for shown in ("65 in 2 rounds: 40, 25", f"of which {len(old)} are labelled already"):
         assert shown in result.stdout
@@ -173,7 +174,7 @@ def test_shards_draw_what_is_drawn_without_them(run, csv):
 def test_label_studio(run, csv, frame):
     result = run("label", csv, *OPTIONS, "--out", "sheet.csv", "--label-studio", "tasks.json")
     assert result.exit_code == 0, result.output
-    tasks, sheet = json.loads(Path("tasks.json").read_text()), read("sheet.csv")
+    tasks, sheet = json.loads(Path("tasks.json").read_text(encoding="utf-8")), read("sheet.csv")
     assert [set(task) for task in tasks] == [{"data"}] * len(sheet)
     for task, row in zip(tasks, sheet.itertuples(), strict=True):
         data = task["data"]
@@ -190,7 +191,7 @@ def test_every_option_decides_what_is_drawn(run, csv, frame):
     assert result.exit_code == 0, result.output
     for shown in ("Matern(bandwidth=0.5, ", "RandomFeatures with 30", "1.000e-03"):
         assert shown in result.stdout
-    settings = json.loads(Path("sheet.json").read_text())["settings"]
+    settings = json.loads(Path("sheet.json").read_text(encoding="utf-8"))["settings"]
     assert settings == {
         "kernel": "matern", "bandwidth": "0.5", "basis": "random_features", "components": 30,
         "alpha": "0.001", "seed": 3,
@@ -344,7 +345,7 @@ def test_a_changed_pool(run, csv, frame):
 def test_not_a_sheet(record, message, run, csv, frame):
     frame.to_csv("sheet.csv", index=False)
     if record is not None:
-        Path("sheet.json").write_text(record)
+        Path("sheet.json").write_text(record, encoding="utf-8")
     before = files()
     refused(run("fit", csv, "--labels", "sheet.csv", "--out", "model"), message, before)
 

@@ -23,7 +23,7 @@ def files(tmp_path):
         f"{y} qid:{q} " + " ".join(f"{i}:{value!r}" for i, value in enumerate(row[:3].tolist(), 1))
         for row, y, q in zip(X[250:], GRADE[250:], QID[250:], strict=True)
     ]
-    (tmp_path / "test.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "test.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return tmp_path / "train.svm", tmp_path / "test.txt"
 
 
@@ -40,7 +40,7 @@ def test_svmlight_files(run, files):
     wanted = KernelRanker(alpha=1e-3, random_state=0).fit(X[:250], GRADE[:250], QID[:250])
     scores = wanted.predict(X[250:])
     np.testing.assert_allclose(model.predict(X[250:]), scores, rtol=1e-6, atol=1e-8)
-    with open("list.csv") as stream:
+    with open("list.csv", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert [int(row["rank"]) for row in rows] == list(range(1, 11)) * 5
     for start in range(0, 50, 10):

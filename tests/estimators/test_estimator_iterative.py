@@ -7,7 +7,17 @@ import pytest
 from sklearn.base import clone
 
 from cases import rows, targets
-from iterative import BASES, NEW, RULES, model_of, over_bases, over_rules, over_solvers
+from iterative import (
+    BASES,
+    NEW,
+    RULES,
+    SOLVERS,
+    model_of,
+    over_all,
+    over_bases,
+    over_rules,
+    over_solvers,
+)
 from mercer import (
     KCGM,
     GradientDescent,
@@ -19,6 +29,7 @@ from mercer import (
     StopAtDiscrepancy,
 )
 from mercer.contracts import Status
+from pairs import over_pairs
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
@@ -35,9 +46,7 @@ def quiet():
         yield
 
 
-@over_solvers
-@over_bases
-@over_rules
+@over_all
 def test_a_plain_fit_is_sound(solver, basis, rule, quiet):
     X, y = rows(), targets(rows())
     model = model_of(solver, basis, RULES[rule]).fit(X, y)
@@ -53,10 +62,7 @@ def test_a_plain_fit_is_sound(solver, basis, rule, quiet):
     assert f"{model.best_step_} steps" in str(model.summary())
 
 
-@over_solvers
-@over_bases
-@over_rules
-@pytest.mark.parametrize("value", [0.0, 3.7, -1e9])
+@over_pairs(solver=SOLVERS, basis=BASES, rule=RULES, value=[0.0, 3.7, -1e9])
 def test_a_constant_y_is_predicted(solver, basis, rule, value, quiet):
     X = rows()
     model = model_of(solver, basis, RULES[rule]).fit(X, np.full(len(X), value))
@@ -107,10 +113,7 @@ def test_a_rule_that_is_never_satisfied_warns(solver, basis):
     np.testing.assert_array_equal(model.predict(NEW), same.predict(NEW))
 
 
-@over_bases
-@over_rules
-@pytest.mark.parametrize("times", [3.0, 20.0, 1e8])
-@pytest.mark.parametrize("accelerated", [False, True], ids=["plain", "accelerated"])
+@over_pairs(basis=BASES, rule=RULES, times=[3.0, 20.0, 1e8], accelerated=[False, True])
 def test_a_step_that_is_too_long_warns_and_leaves_the_best_model(basis, rule, times, accelerated):
     X, y = rows(), targets(rows())
     K = np.exp(-np.abs(X[:, None] - X).sum(axis=2))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cases import FILTERED, GIVEN, LASTING, Case, rows, targets, weights
+from cases import CASES, FILTERED, GIVEN, Case, fitted, rows, targets, weights
 from mercer import (
     GCV,
     Gaussian,
@@ -16,7 +16,7 @@ from mercer import (
 
 #: The functions do not depend on the rows: batches and all rows at once have the same.
 FIXED = [
-    case for case in LASTING + FILTERED if case.basis in ("given", "random_features", "orthogonal")
+    case for case in CASES + FILTERED if case.basis in ("given", "random_features", "orthogonal")
 ]
 over_fixed = pytest.mark.parametrize("case", FIXED, ids=str)
 NEW = rows(12, seed=9)
@@ -33,18 +33,18 @@ def relative(case):
 
 
 @over_fixed
-@pytest.mark.parametrize("number", [1, 2, 5])
-def test_batches_are_one_fit(case, number):
+def test_batches_are_one_fit(case):
     X, w = rows(), weights()
     y = targets(X)
-    whole = case.estimator().fit(X, y, w)
-    model = case.estimator()
-    for part in batches(number, X, y, w):
-        assert model.partial_fit(*part) is model
-    assert model.moments_.rows == len(X)
-    np.testing.assert_allclose(
-        model.predict(NEW), whole.predict(NEW), rtol=relative(case), atol=relative(case)
-    )
+    whole = fitted(case, weighted=True)
+    for number in (1, 5):
+        model = case.estimator()
+        for part in batches(number, X, y, w):
+            assert model.partial_fit(*part) is model
+        assert model.moments_.rows == len(X)
+        np.testing.assert_allclose(
+            model.predict(NEW), whole.predict(NEW), rtol=relative(case), atol=relative(case)
+        )
 
 
 @over_fixed

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from cases import rows, targets, weights
-from iterative import NEW, RULES, SOLVERS, model_of, over_bases, over_rules, over_solvers
+from iterative import BASES, NEW, RULES, SOLVERS, model_of
 from mercer import (
     KCGM,
     KernelClassifier,
@@ -21,6 +21,7 @@ from mercer import (
     StopAfter,
     StopByFolds,
 )
+from pairs import over_pairs
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
@@ -33,9 +34,7 @@ def quiet():
         yield
 
 
-@over_solvers
-@over_bases
-@pytest.mark.parametrize("outputs", [1, 3])
+@over_pairs(solver=SOLVERS, basis=BASES, outputs=[1, 3])
 def test_staged_predictions_are_fits_of_so_many_steps(solver, basis, outputs):
     X, w = rows(), weights()
     Y = 100 * targets(X, outputs) + 7
@@ -50,10 +49,7 @@ def test_staged_predictions_are_fits_of_so_many_steps(solver, basis, outputs):
     np.testing.assert_allclose(staged, model.predict(NEW), rtol=1e-12)
 
 
-@over_solvers
-@over_bases
-@pytest.mark.parametrize("classes", [2, 4])
-@over_rules
+@over_pairs(solver=SOLVERS, basis=BASES, classes=[2, 4], rule=RULES)
 def test_classes(solver, basis, classes, rule, quiet):
     X = rows(80)
     labels = np.array(["d", "a", "c", "b"])[:classes]
@@ -90,9 +86,7 @@ def test_direct_solvers_have_no_steps():
         _ = model.effective_dimension_
 
 
-@over_solvers
-@over_bases
-@pytest.mark.parametrize("warm_start", [False, True], ids=["cold", "warm"])
+@over_pairs(solver=SOLVERS, basis=BASES, warm_start=[False, True])
 def test_copies_predict_alike_and_can_be_fitted(solver, basis, warm_start):
     X, y = rows(), targets(rows())
     model = model_of(solver, basis, StopAfter(5)).set_params(warm_start=warm_start).fit(X, y)

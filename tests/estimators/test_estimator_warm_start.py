@@ -17,6 +17,7 @@ from mercer import (
     StopByFolds,
     StopOnHeldOut,
 )
+from pairs import over_each, over_pairs
 
 SOLVERS = {
     "kcgm": KCGM,
@@ -28,7 +29,6 @@ BASES = {
     "primal": lambda: Landmarks(12, random_state=1),
     "features": lambda: RandomFeatures(20, random_state=1),
 }
-over_solvers = pytest.mark.parametrize("solver", SOLVERS)
 over_bases = pytest.mark.parametrize("basis", BASES)
 NEW = rows(12, seed=9)
 
@@ -54,9 +54,7 @@ def steps_made(monkeypatch):
     return made
 
 
-@over_solvers
-@over_bases
-@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+@over_pairs(solver=SOLVERS, basis=BASES, weighted=[False, True])
 def test_going_on_is_one_longer_run(solver, basis, weighted, steps_made):
     X, Y, w = rows(), targets(rows(), 2), weights() if weighted else None
     model = cold(solver, basis, StopAfter(2), warm_start=True).fit(X, Y, w)
@@ -72,21 +70,19 @@ def test_going_on_is_one_longer_run(solver, basis, weighted, steps_made):
         assert model.fit_.solution.status is whole.fit_.solution.status
 
 
-@over_solvers
-@over_bases
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        (StopByFolds(3, patience=1), StopByFolds(3, patience=30)),
-        (StopOnHeldOut(0.25, patience=1), StopOnHeldOut(0.25, patience=30)),
-        (StopAtDiscrepancy(tau=0.1), StopAtDiscrepancy(tau=0.01)),
-        (StopAtDiscrepancy(tau=0.01), StopAfter(2)),
-    ],
-    ids=["folds", "held out", "discrepancy", "to steps"],
-)
+RULES = {
+    "folds": (StopByFolds(3, patience=1), StopByFolds(3, patience=30)),
+    "held out": (StopOnHeldOut(0.25, patience=1), StopOnHeldOut(0.25, patience=30)),
+    "discrepancy": (StopAtDiscrepancy(tau=0.1), StopAtDiscrepancy(tau=0.01)),
+    "to steps": (StopAtDiscrepancy(tau=0.01), StopAfter(2)),
+}
+
+
+@over_pairs(solver=SOLVERS, basis=BASES, rules=RULES)
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
-def test_going_on_with_another_rule_of_the_same_pieces(solver, basis, first, then):
+def test_going_on_with_another_rule_of_the_same_pieces(solver, basis, rules):
     """Rows stay in the folds that they were dealt to, whatever else was drawn since."""
+    first, then = RULES[rules]
     X, y = rows(), targets(rows())
     model = cold(solver, basis, first, warm_start=True).set_params(solver__max_steps=40).fit(X, y)
     model.set_params(solver__stop=then).fit(X, y)
@@ -123,8 +119,7 @@ def changed_rows(X, y):
     }
 
 
-@over_bases
-@pytest.mark.parametrize("name", ["X", "y", "weights", "fewer", "order"])
+@over_each(basis=BASES, name=["X", "y", "weights", "fewer", "order"])
 def test_other_rows_start_anew(basis, name, steps_made):
     X, y = rows(), targets(rows())
     changed = changed_rows(X, y)[name]

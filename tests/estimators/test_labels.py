@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from mercer import ImportanceLabeller, KernelRegressor, write_svmlight
-from mercer.labels import (
+from mercer.labelling import (
     LabelPool,
     draw_again,
     join,
@@ -17,7 +17,8 @@ from mercer.labels import (
     read_sheet,
     write_sheet,
 )
-from mercer.labels.cells import as_target
+from mercer.labelling.spreadsheet_values import as_target
+from mercer.storage import TABLE_WRITERS
 
 N = 150
 X = np.random.default_rng(0).random((N, 2))
@@ -279,7 +280,7 @@ def test_all_files_or_none(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("mercer.labels.sheet._write_csv", fail)
+    monkeypatch.setitem(TABLE_WRITERS, ".csv", fail)
     with pytest.raises(OSError, match="no space left"):
         write_sheet(labeller(), X, tmp_path / "s.csv", label_studio=tmp_path / "tasks.json")
     assert list(tmp_path.iterdir()) == []

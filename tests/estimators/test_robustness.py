@@ -7,6 +7,7 @@ is worse on its own rows than their mean: that is asserted of every fit, whateve
 import numpy as np
 import pytest
 
+from cases import DTYPES
 from mercer import (
     KCGM,
     ArcCosine,
@@ -27,6 +28,7 @@ from mercer import (
     StopAfter,
 )
 from mercer.contracts import Status
+from pairs import over_pairs
 
 pytestmark = [
     pytest.mark.filterwarnings("error::RuntimeWarning"),
@@ -67,12 +69,9 @@ BASES = {
     "sketch": lambda: Sketch(8, random_state=0),
 }
 ALPHAS = [0.0, 1e-12, 1e-6, 1.0, 1e6, "auto"]
-over_problems = pytest.mark.parametrize("name", PROBLEMS)
-over_problems_of_two_rows = pytest.mark.parametrize(
-    "name", [name for name in PROBLEMS if name != "one row"]
-)
+OF_TWO_ROWS = [name for name in PROBLEMS if name != "one row"]
 over_bases = pytest.mark.parametrize("basis", BASES)
-over_dtypes = pytest.mark.parametrize("dtype", ["float64", "float32"])
+over_dtypes = pytest.mark.parametrize("dtype", DTYPES)
 
 
 def assert_sane(model, X, y, new, slack):
@@ -87,10 +86,7 @@ def assert_sane(model, X, y, new, slack):
         assert np.isfinite(model.effective_dimension_)
 
 
-@over_problems
-@over_bases
-@over_dtypes
-@pytest.mark.parametrize("alpha", ALPHAS, ids=str)
+@over_pairs(name=PROBLEMS, basis=BASES, dtype=DTYPES, alpha=ALPHAS)
 def test_every_fit_is_finite_and_no_worse_than_the_mean(name, basis, dtype, alpha):
     X, y, new = PROBLEMS[name]
     model = KernelRegressor(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
@@ -99,9 +95,7 @@ def test_every_fit_is_finite_and_no_worse_than_the_mean(name, basis, dtype, alph
     assert status.succeeded or (dtype == "float32" and status is Status.COARSE)
 
 
-@over_problems_of_two_rows
-@over_bases
-@pytest.mark.parametrize("selection", ["loo", "kfold"])
+@over_pairs(name=OF_TWO_ROWS, basis=BASES, selection=["loo", "kfold"])
 def test_every_criterion_chooses_a_fit_that_is_finite(name, basis, selection):
     X, y, new = PROBLEMS[name]
     model = KernelRegressor(basis=BASES[basis](), selection=selection, random_state=0)
@@ -119,11 +113,7 @@ SOLVERS = {
 }
 
 
-@over_problems
-@over_bases
-@over_dtypes
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("alpha", ["auto", 1e-3], ids=str)
+@over_pairs(name=PROBLEMS, basis=BASES, dtype=DTYPES, solver=SOLVERS, alpha=["auto", 1e-3])
 def test_every_solver_is_finite_and_no_worse_than_the_mean(name, basis, dtype, solver, alpha):
     X, y, new = PROBLEMS[name]
     model = KernelRegressor(
@@ -135,10 +125,9 @@ def test_every_solver_is_finite_and_no_worse_than_the_mean(name, basis, dtype, s
     assert status.succeeded or coarse or solver == "kcgm by discrepancy"
 
 
-@over_problems_of_two_rows
-@over_bases
-@pytest.mark.parametrize("stop", ["kfold", "held_out"])
-@pytest.mark.parametrize("solver", [KCGM, GradientDescent])
+@over_pairs(
+    name=OF_TWO_ROWS, basis=BASES, stop=["kfold", "held_out"], solver=[KCGM, GradientDescent]
+)
 def test_every_rule_chooses_steps_that_are_finite(name, basis, stop, solver):
     X, y, new = PROBLEMS[name]
     solver = solver(stop, max_steps=60)
@@ -147,9 +136,7 @@ def test_every_rule_chooses_steps_that_are_finite(name, basis, stop, solver):
     assert not np.isnan(model.validation_curve_).any()
 
 
-@over_problems
-@over_bases
-@pytest.mark.parametrize("alpha", [0.0, 1e-12, 1e-3], ids=str)
+@over_pairs(name=PROBLEMS, basis=BASES, alpha=[0.0, 1e-12, 1e-3])
 def test_without_an_intercept_every_fit_is_finite_and_no_worse_than_zero(name, basis, alpha):
     X, y, new = PROBLEMS[name]
     model = KernelRegressor(basis=BASES[basis](), alpha=alpha, fit_intercept=False).fit(X, y)
@@ -159,15 +146,13 @@ def test_without_an_intercept_every_fit_is_finite_and_no_worse_than_zero(name, b
     assert error <= (1 + 1e-6) * np.sqrt(np.mean(y**2))
 
 
-@over_problems
-@over_bases
-def test_weights_of_wild_scales_are_finite(name, basis):
+@over_pairs(name=PROBLEMS, basis=BASES, alpha=[0.0, 1e-6, "auto"])
+def test_weights_of_wild_scales_are_finite(name, basis, alpha):
     X, y, new = PROBLEMS[name]
     w = np.geomspace(1e-8, 1e8, len(X))
-    for alpha in (0.0, 1e-6, "auto"):
-        model = KernelRegressor(basis=BASES[basis](), alpha=alpha, random_state=0).fit(X, y, w)
-        for rows in (X, new):
-            assert np.isfinite(model.predict(rows)).all()
+    model = KernelRegressor(basis=BASES[basis](), alpha=alpha, random_state=0).fit(X, y, w)
+    for rows in (X, new):
+        assert np.isfinite(model.predict(rows)).all()
 
 
 KERNELS = [
@@ -184,15 +169,12 @@ KERNELS = [
 ]
 
 
-@over_problems
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
-@pytest.mark.parametrize("basis", ["full", "landmarks"])
-def test_every_kernel_is_finite(name, kernel, basis):
+@over_pairs(name=PROBLEMS, kernel=KERNELS, basis=["full", "landmarks"], alpha=[0.0, 1e-6, "auto"])
+def test_every_kernel_is_finite(name, kernel, basis, alpha):
     X, y, new = PROBLEMS[name]
-    for alpha in (0.0, 1e-6, "auto"):
-        model = KernelRegressor(kernel, BASES[basis](), alpha, random_state=0).fit(X, y)
-        for rows in (X, new):
-            assert np.isfinite(model.predict(rows)).all()
+    model = KernelRegressor(kernel, BASES[basis](), alpha, random_state=0).fit(X, y)
+    for rows in (X, new):
+        assert np.isfinite(model.predict(rows)).all()
 
 
 def test_the_sobolev_kernel_without_a_penalty():
@@ -202,29 +184,28 @@ def test_the_sobolev_kernel_without_a_penalty():
         assert np.isfinite(model.fit(X, np.tile(SMOOTH, 2)).predict(PLAIN)).all()
 
 
-@over_problems_of_two_rows
-@over_bases
-@over_dtypes
-def test_every_classifier_is_finite(name, basis, dtype):
+@over_pairs(name=OF_TWO_ROWS, basis=BASES, dtype=DTYPES, alpha=[0.0, 1e-6, "auto"])
+def test_every_classifier_is_finite(name, basis, dtype, alpha):
     X, y, new = PROBLEMS[name]
     labels = np.arange(len(y)) % 3
-    for alpha in (0.0, 1e-6, "auto"):
-        model = KernelClassifier(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
-        found = model.fit(X, labels).predict_proba(new)
-        assert np.isfinite(found).all()
-        np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-6)
+    model = KernelClassifier(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
+    found = model.fit(X, labels).predict_proba(new)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-6)
 
 
-@over_problems
-@pytest.mark.parametrize("basis", ["landmarks", "duplicated landmarks", "random features"])
-@over_dtypes
-def test_rows_that_come_and_go_leave_a_finite_fit(name, basis, dtype):
+@over_pairs(
+    name=PROBLEMS,
+    basis=["landmarks", "duplicated landmarks", "random features"],
+    dtype=DTYPES,
+    alpha=[0.0, 1e-6, "auto"],
+)
+def test_rows_that_come_and_go_leave_a_finite_fit(name, basis, dtype, alpha):
     X, y, new = PROBLEMS[name]
-    for alpha in (0.0, 1e-6, "auto"):
-        model = KernelRegressor(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
-        model.partial_fit(X, y).partial_fit(X, y).forget(X, y)
-        for rows in (X, new):
-            assert np.isfinite(model.predict(rows)).all()
+    model = KernelRegressor(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
+    model.partial_fit(X, y).partial_fit(X, y).forget(X, y)
+    for rows in (X, new):
+        assert np.isfinite(model.predict(rows)).all()
 
 
 @pytest.mark.parametrize("basis", ["full", "landmarks"])

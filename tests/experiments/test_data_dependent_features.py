@@ -1,39 +1,19 @@
 """The experiment on data-dependent features and unlabeled rows, in small."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from experiments.data_dependent_features import eeg, figures, made_up, parts
-from experiments.data_dependent_features.__main__ import run, write
-from experiments.data_dependent_features.measured import Excess, as_csv, from_csv, select
+from experiments.data_dependent_features import eeg, made_up, parts
+from experiments.data_dependent_features.__main__ import EXPERIMENT
+from experiments.data_dependent_features.measured import Excess
+from experiments.data_dependent_features.parts import SMALL
 from experiments.data_dependent_features.tables import markdown
+from experiments.scaffold.data import AbsentError
+from experiments.scaffold.records import as_csv, select
+from experiments.scaffold.runner import QUIET
 
 from mercer import Gaussian, KernelRegressor
-
-TINY = {
-    "features": {"components": (14, 28), "partitions": (1, 4), "trials": 2},
-    "unlabeled": {"labeled": 200, "sizes": (0, 300), "size": 40, "shards": 4, "trials": 2},
-    "partitions": {
-        "labeled": 200,
-        "unlabeled": 300,
-        "size": 40,
-        "partitions": (4, 10),
-        "trials": 1,
-    },
-    "penalties": {
-        "alphas": (2.0**-10, 2.0**-4),
-        "components": 20,
-        "labeled": 200,
-        "unlabeled": 300,
-        "size": 40,
-        "partitions": (4,),
-        "trials": 1,
-    },
-    "made_up": {"partitions": (1, 30), "trials": 2},
-}
-
-
-def quiet(line):
-    pass
 
 
 def rows(n=400):
@@ -43,35 +23,36 @@ def rows(n=400):
     return X, (X[:, 1] * X[:, 2] > 0).astype(int)
 
 
-@pytest.fixture
-def made_up_eeg(monkeypatch):
-    monkeypatch.setattr(eeg, "load", lambda: rows(600))
+@pytest.fixture(scope="module")
+def run(miniature):
+    """Everything, on rows in the place of EEG eye state."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(eeg, "load", lambda: rows(600))
+        return miniature(EXPERIMENT)
 
 
-def test_everything_is_written(made_up_eeg, monkeypatch, tmp_path):
-    monkeypatch.setattr(figures, "save", lambda figure, path, dpi: figure.savefig(path, dpi=30))
-    for part, settings in TINY.items():
-        run(part, tmp_path / f"{part}.csv", quiet, **settings)
-    write(tmp_path)
-    drawn = {path.name for path in tmp_path.glob("*.png")}
-    assert drawn == {"figure9.png", "figure10.png", "figure11.png", "made_up.png"}
-    text = (tmp_path / "results.md").read_text()
+def test_everything_is_written(run):
+    assert run.written == [
+        "results.md",
+        "figure9.png",
+        "figure10.png",
+        "figure11.png",
+        "made_up.png",
+    ]
+    text, found = run.text(), run.results["features"]
     assert "not at hand" not in text
-    found = from_csv(tmp_path / "features.csv")
-    assert as_csv(found) == (tmp_path / "features.csv").read_text()
+    assert as_csv(found) == run.text("features.csv")
     assert {row.trials for row in found} == {2}
     for row in select(found, shards=4):
         assert f"{row.accuracy:.3f} ± {row.accuracy_sd:.3f}" in text
-    levels = from_csv(tmp_path / "made_up.csv", Excess)
-    assert len(levels) == 2 * 2 * len(made_up.NOISES)
+    assert len(run.results["made_up"]) == 2 * 2 * len(made_up.NOISES)
 
 
 def test_labels_choose_better_features_on_eeg():
     try:
-        X, y = eeg.load()
-    except (OSError, ValueError) as error:
+        found = parts.features(replace(SMALL, components=(56,), at_partitions=(1,)), QUIET)
+    except AbsentError as error:
         pytest.skip(f"EEG eye state is not at hand: {error}")
-    found = parts.run_features(X, y, components=(56,), partitions=(1,), trials=2, progress=quiet)
     plain, none, unbiased, literal = (
         select(found, method=name)[0].accuracy
         for name in (eeg.PLAIN, eeg.NONE, eeg.UNBIASED, eeg.LITERAL)
@@ -80,12 +61,7 @@ def test_labels_choose_better_features_on_eeg():
     assert unbiased > literal
 
 
-def test_data_that_are_not_there_are_skipped_with_a_reason(monkeypatch, tmp_path):
-    monkeypatch.setenv("MERCER_DATA", str(tmp_path))
-    lines = []
-    run("features", tmp_path / "features.csv", lines.append)
-    assert "features: skipped" in lines[0]
-    assert not (tmp_path / "features.csv").exists()
+def test_parts_that_were_not_run_are_told_of():
     assert "Not run" in markdown({})
 
 
@@ -130,8 +106,8 @@ def test_the_made_up_path_is_the_library_and_equation_10():
     np.testing.assert_allclose(model.predict(X), path[:, 0], rtol=1e-6, atol=1e-9)
 
 
-def test_without_noise_unlabeled_rows_hurt_in_one_place_and_help_in_many():
-    found = made_up.run(partitions=(1, 30), trials=3, progress=quiet)
+def test_without_noise_unlabeled_rows_hurt_in_one_place_and_help_in_many(run):
+    found = run.results["made_up"]
     (one,) = select(found, shards=1, alpha=0.0, noise=0.0)
     assert one.semi > 10 * one.supervised
     (many,) = select(found, shards=30, alpha=0.0, noise=0.4)

@@ -2,39 +2,45 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments.distributed_nystroem import __main__ as command
-from experiments.distributed_nystroem import storage
-from experiments.distributed_nystroem.figures import draw_centers, draw_partitions, draw_rows
+from experiments.distributed_nystroem import trials
+from experiments.distributed_nystroem.__main__ import EXPERIMENT
+from experiments.distributed_nystroem.figures import draw_partitions
 from experiments.distributed_nystroem.methods import METHODS
 from experiments.distributed_nystroem.problems import (
     PROBLEMS,
-    AbsentError,
     Data,
     Problem,
+    Size,
     load,
     unchanged,
 )
-from experiments.distributed_nystroem.summary import errors, passes
+from experiments.distributed_nystroem.summary import Study, errors, passes
 from experiments.distributed_nystroem.tables import CROSSING_COLUMNS, crossings_csv, markdown
 from experiments.distributed_nystroem.trials import (
     Point,
+    Trial,
+    as_results,
+    as_trials,
     by_centers,
     by_partitions,
     error,
     missing,
     points,
-    run,
 )
+from experiments.scaffold.data import AbsentError
+from experiments.scaffold.records import as_csv, from_csv
+from experiments.scaffold.runner import Job
 from sklearn.datasets import load_digits
 
 SMALL = Problem(
     "digits",
     bandwidth=3.0,
     alpha=1e-6,
-    train_rows=600,
+    train_rows=480,
     scale=unchanged,
     repeats=2,
     partitions=(3, 12, 30),
@@ -56,11 +62,20 @@ def data():
     return Data(X[train], y[train], X[test], y[test])
 
 
+SIZE = Size(problems={"digits": SMALL})
+
+
 @pytest.fixture(scope="module")
-def results(data):
-    found = {}
-    run(SMALL, data, missing(SMALL, SMALL.repeats, found), found)
-    return found
+def study(data, miniature):
+    on_digits = replace(EXPERIMENT, parts={"digits": trials.run}, small=SIZE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trials, "load", lambda problem: data)
+        return miniature(on_digits)
+
+
+@pytest.fixture(scope="module")
+def results(study):
+    return study.results.results["digits"]
 
 
 def test_more_partitions_cost_accuracy_and_random_features_more(results):
@@ -83,67 +98,61 @@ def test_all_curves_are_whole(results):
 
 
 def test_local_centers_at_all_rows_are_the_exact_kernel(data):
-    # So that trials of one stand for the other; 60 centers are more than the 50 rows of a shard.
-    both = [error(SMALL, data, Point(name, 12, 60, 600), seed=0) for name in ("DC-NY", "DKRR")]
+    # So that trials of one stand for the other; 60 centers are more than the 40 rows of a shard.
+    both = [error(SMALL, data, Point(name, 12, 60, 480), seed=0) for name in ("DC-NY", "DKRR")]
     assert both[0] == both[1]
 
 
 def test_shared_centers_at_all_rows_are_the_exact_kernel(data):
     # Why the curves of DNystroem come back to those of DKRR: its best function is of its own rows.
-    both = [error(SMALL, data, Point(name, 12, 300, 300), seed=0) for name in ("DNystroem", "DKRR")]
+    both = [error(SMALL, data, Point(name, 12, 240, 240), seed=0) for name in ("DNystroem", "DKRR")]
     assert both[0] == pytest.approx(both[1], abs=0.002)
 
 
-def test_the_tables_have_their_columns(results, tmp_path):
-    text = markdown({"digits": results}, {"digits": SMALL})
+def test_the_tables_have_their_columns(study):
+    text = study.text()
     head = "| DNystroem | DC-NY | DKRR | DC-RF | Nystroem (m = 1) | random features (m = 1) |"
     assert f"| m {head}" in text
     assert f"| M {head}" in text
     assert "| N | DNystroem, M = 500 | DNystroem, M = 1000 | DC-NY, M = 500 | DKRR |" in text
-    rows = list(csv.reader(io.StringIO(crossings_csv({"digits": results}, {"digits": SMALL}))))
+    rows = list(csv.reader(io.StringIO(study.text("crossings.csv"))))
     assert tuple(rows[0]) == CROSSING_COLUMNS
     assert len(rows) == 1 + 2 + 2
+    assert study.written[2:] == ["figure1.png", "figure5.png", "figure6.png"]
 
 
-def test_trials_that_were_not_made_are_left_out(results, tmp_path):
+def test_trials_that_were_not_made_are_left_out(results):
     part = {
         (at, seed): value
         for (at, seed), value in results.items()
         if at.method != "DC-RF" and (at.partitions, seed) != (30, 1)
     }
-    text = markdown({"digits": part}, {"digits": SMALL})
+    study = Study({"digits": SMALL}, {"digits": part})
+    text = markdown(study)
     (last,) = (line for line in text.splitlines() if line.startswith("| 30 |"))
     ours = 100 * part[by_partitions(SMALL, "DNystroem", 100)[-1], 0]
     assert last.startswith(f"| 30 | {ours:.2f} |")
     assert " | - | " in last
-    assert "nan" not in text + crossings_csv({"digits": part}, {"digits": SMALL})
-    draw_partitions({"digits": part}, tmp_path / "5.png", {"digits": SMALL})
+    assert "nan" not in text + crossings_csv(study)
+    labels = draw_partitions(study).axes[0].get_legend_handles_labels()[1]
+    assert len(labels) == len(METHODS) - 1
 
 
-def test_the_figures_are_drawn(results, tmp_path):
-    found, problems = {"digits": results}, {"digits": SMALL}
-    draw_partitions(found, tmp_path / "5.png", problems)
-    draw_centers(found, tmp_path / "6.png", problems)
-    draw_rows(SMALL, results, tmp_path / "1.png")
-    assert all((tmp_path / f"{number}.png").stat().st_size > 10_000 for number in (1, 5, 6))
-
-
-def test_stored_trials_are_not_made_again(results, tmp_path, data, monkeypatch, capsys):
-    path = tmp_path / "digits.csv"
+def test_stored_trials_are_not_made_again(results, tmp_path, data, monkeypatch):
+    path, made = tmp_path / "digits.csv", []
     kept = dict(list(results.items())[:-1])
-    storage.write(path, kept)
-    assert path.read_text().splitlines()[0] == ",".join(storage.COLUMNS)
-    assert storage.read(path) == pytest.approx(kept, abs=1e-6)
-    monkeypatch.setattr(command, "load", lambda problem: data)
-    command.measure(SMALL, SMALL.repeats, path)
-    assert "1 of 1 trials" in capsys.readouterr().out
-    assert storage.read(path) == pytest.approx(results, abs=1e-6)
+    path.write_text(as_csv(as_trials(kept)))
+    assert as_results(from_csv(path, Trial)) == pytest.approx(kept, abs=1e-6)
+    monkeypatch.setattr(trials, "load", lambda problem: data)
+    monkeypatch.setattr(trials, "error", lambda *trial: made.append(trial) or 0.25)
+    found = trials.run(Job("digits", SIZE, tmp_path, resume=True))
+    assert len(made) == 1
+    assert len(found) == len(results)
+    assert from_csv(path, Trial)[-1].error == pytest.approx(found[-1].error, abs=1e-6)
 
 
-def test_a_set_that_is_absent_is_skipped(tmp_path, monkeypatch, capsys):
+def test_a_set_that_is_absent_is_told_of(tmp_path, monkeypatch):
     monkeypatch.setenv("MERCER_DATA", str(tmp_path))
-    command.measure(PROBLEMS["usps"], 1, tmp_path / "usps.csv")
-    assert "usps: skipped, there are no data" in capsys.readouterr().out
     with pytest.raises(AbsentError, match="MERCER_DATA"):
         load(PROBLEMS["mnist"])
 

@@ -1,18 +1,13 @@
 """The experiment on distributed learning with random features, in small."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from experiments.distributed_random_features import real, simulated
-from experiments.distributed_random_features.__main__ import PARTS, run, write
+from experiments.distributed_random_features.__main__ import EXPERIMENT
 from experiments.distributed_random_features.kernel import CutSpline, spline
-from experiments.distributed_random_features.measured import (
-    Measured,
-    as_csv,
-    from_csv,
-    select,
-)
+from experiments.distributed_random_features.measured import Measured
 from experiments.distributed_random_features.problems import GRID, PROBLEMS
 from experiments.distributed_random_features.summary import (
     fewest_components,
@@ -20,92 +15,73 @@ from experiments.distributed_random_features.summary import (
     slope,
 )
 from experiments.distributed_random_features.tables import markdown
+from experiments.scaffold.data import AbsentError
+from experiments.scaffold.records import as_csv, select
 
 from mercer import PeriodicSpline
 
-SMALL = replace(real.SETS["higgs_subset"], train=400, test=200, trials=2, exact_trials=1)
-
-
-def quiet(line):
-    pass
-
 
 @pytest.fixture(scope="module")
-def found():
-    return simulated.run(sizes=(100, 200, 400), trials=2, progress=quiet)
-
-
-@pytest.fixture(scope="module")
-def on_real():
+def run(miniature):
+    """Everything, on rows in the place of covtype; other real sets are absent."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 3))
     y = (X[:, 0] * X[:, 1] > 0).astype(np.int8)
-    close = replace(SMALL, bandwidth=1.0)
-    rows = real.run(close, X, y, components=(5, 100), partitions=(1, 25), progress=quiet)
-    return rows, real.run_exact(close, X, y, progress=quiet)
+
+    def load(chosen):
+        if chosen.name != "covtype":
+            raise AbsentError("not here")
+        return X, y
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(real, "load", load)
+        patch.setitem(real.SETS, "covtype", replace(real.SETS["covtype"], bandwidth=1.0))
+        patch.setattr(simulated, "CONSTANTS", (1.0, 4.0))
+        return miniature(EXPERIMENT)
+
+
+@pytest.fixture(scope="module")
+def found(run):
+    return [row for name in PROBLEMS for row in run.results.parts[name]]
 
 
 def test_every_method_is_measured_at_every_size(found):
     for name in PROBLEMS:
         for method in simulated.METHODS:
-            rows = select(found, name, method)
+            rows = select(found, group=name, method=method)
             assert [row.rows for row in rows] == [100, 200, 400]
             assert all(row.error > 0 and row.seconds > 0 and row.trials == 2 for row in rows)
 
 
 def test_the_easy_problem_falls_as_one_over_n(found):
     for method in simulated.METHODS:
-        assert slope(select(found, "easy", method))[0] == pytest.approx(-1.0, abs=0.35)
+        assert slope(select(found, group="easy", method=method))[0] == pytest.approx(-1.0, abs=0.35)
 
 
-def test_files_are_read_as_they_were_written(found, tmp_path):
-    text = as_csv(found)
-    assert text.splitlines()[0] == ",".join(field.name for field in fields(Measured))
-    (tmp_path / "found.csv").write_text(text)
-    assert as_csv(from_csv(tmp_path / "found.csv")) == text
-
-
-def test_tables_and_figures_come_from_the_files(found, on_real, tmp_path):
-    rows, exact = on_real
-    small = simulated.run_constants(sizes=(100, 200, 400), trials=1, progress=quiet)
-    files = {"constants": small, "covtype": rows, "covtype_exact": exact}
-    files |= {name: [row for row in found if row.group == name] for name in PROBLEMS}
-    for name, part in files.items():
-        (tmp_path / f"{name}.csv").write_text(as_csv(part))
-    run("fits", tmp_path / "fits.csv", quiet)
-    write(tmp_path)
-    drawn = {path.name for path in tmp_path.glob("*.png")}
-    assert drawn == {f"figure{number}.png" for number in (5, 6, 7, 8, 12)}
-    text = (tmp_path / "results.md").read_text()
-    power, error = slope(select(found, "general", "DKRR-RF"))
-    assert f"{-power:.2f} ± {error:.2f}" in text
-    assert "Not run: susy was not at hand." in text
+def test_tables_and_figures_come_from_the_files(run, found):
+    drawn = [f"figure{number}.png" for number in (5, 6, 7, 8, 12)]
+    assert run.written == ["results.md", *drawn]
+    assert as_csv(run.results.parts["general"]) == run.text("general.csv")
+    power, error = slope(select(found, group="general", method="DKRR-RF"))
+    assert f"{-power:.2f} ± {error:.2f}" in run.text()
+    assert "Not run: susy was not at hand." in run.text()
+    assert any("susy: skipped" in line for line in run.told)
 
 
 def test_results_can_be_written_before_anything_was_run():
     assert "not run" in markdown({})
 
 
-def test_more_features_help_and_more_shards_do_not(on_real):
-    rows, exact = on_real
-    few, many = (row.error for row in select(rows, real.FEATURES, "DKRR-RF"))
+def test_more_features_help_and_more_shards_do_not(run):
+    rows, exact = (run.results.parts[name] for name in ("covtype", "covtype_exact"))
+    few, many = (row.error for row in select(rows, group=real.FEATURES, method="DKRR-RF"))
     assert many < few
-    alone, cut = select(rows, real.SHARDS, "KRR-RF"), select(rows, real.SHARDS, "DKRR-RF")
-    assert alone[0].error < cut[0].error
+    (alone,), (cut,) = (
+        select(rows, group=real.SHARDS, method=method) for method in ("KRR-RF", "DKRR-RF")
+    )
+    assert alone.error < cut.error
     assert [row.method for row in exact] == ["DKRR"]
     assert exact[0].error < few
-
-
-def test_a_set_that_is_not_there_is_skipped_with_a_reason(monkeypatch, tmp_path):
-    monkeypatch.setenv("MERCER_DATA", str(tmp_path))
-    lines = []
-    run("susy", tmp_path / "susy.csv", lines.append)
-    assert "susy: skipped" in lines[0]
-    assert not (tmp_path / "susy.csv").exists()
-
-
-def test_parts_have_names_of_their_own():
-    assert len(set(PARTS)) == len(PARTS)
 
 
 def test_knees():

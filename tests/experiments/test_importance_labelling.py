@@ -1,16 +1,14 @@
 """Importance labeling: the fast fits are those of the library, and the claims hold loosely."""
 
-import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments.importance_labelling import descent, plane, splits, trials
-from experiments.importance_labelling.__main__ import read, run, write
+from experiments.importance_labelling import descent, plane, problems, splits, trials
+from experiments.importance_labelling.__main__ import EXPERIMENT
 from experiments.importance_labelling.drawing import Rounds, labeller, uniform
 from experiments.importance_labelling.fits import Products, eigenfunctions, ridge, rmse
-from experiments.importance_labelling.measured import Trial, as_csv, from_csv
 from experiments.importance_labelling.problems import (
-    AbsentError,
     Features,
     features,
     load,
@@ -20,17 +18,13 @@ from experiments.importance_labelling.problems import (
     whiten,
 )
 from experiments.importance_labelling.summary import gain, median
-from experiments.importance_labelling.tables import markdown
-from experiments.importance_labelling.trials import METHODS, NOISES, UNWEIGHTED, Size
+from experiments.importance_labelling.trials import METHODS, NOISES, SMALL, UNWEIGHTED
+from experiments.scaffold.data import AbsentError
+from experiments.scaffold.records import as_csv
+from experiments.scaffold.runner import QUIET
 
 from mercer import KernelRegressor, RandomFeatures
 from mercer.estimators.baselines import EigenfunctionRegressor, TruncatedRidge
-
-SMALL = Size(repeats=2, labels=(150, 300), scores=(1e-9, 1e-6), pool=2000, test=500, width=30)
-
-
-def quiet(line):
-    pass
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +123,23 @@ def test_uniform_rows_are_distinct_and_nested():
 
 
 @pytest.fixture(scope="module")
-def found(seen):
-    return trials.run_task("linear", seen, SMALL, "made up", quiet)
+def run(miniature, seen):
+    """Figures 1 and 2, and figure 3 on the linear task, without real pixels."""
+
+    def no_data(name):
+        raise AbsentError("not here")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trials, "TASKS", ("linear",))
+        patch.setattr(trials, "load", lambda name, pool, test: (seen.pool, seen.test))
+        patch.setattr(trials, "features", lambda task, pool, test, width: seen)
+        patch.setattr(problems, "load_set", no_data)
+        return miniature(EXPERIMENT, parts=("figure1", "figure2", "mnist", "splits"))
+
+
+@pytest.fixture(scope="module")
+def found(run):
+    return run.results.trials["mnist"]
 
 
 def test_importance_finds_what_uniform_draws_miss(found):
@@ -148,8 +157,8 @@ def test_with_much_noise_all_are_alike(found):
     assert 0.5 < gain(found, "linear", 300, 1e-6, UNWEIGHTED) < 2
 
 
-def test_importance_makes_estimates_of_the_plane_less_scattered():
-    estimates = plane.figure2(2000, trials=600)
+def test_importance_makes_estimates_of_the_plane_less_scattered(run):
+    estimates = run.results.estimates
     spread = {
         scheme: np.percentile([abs(one.beta2 - 1) for one in estimates if one.scheme == scheme], 75)
         for scheme in plane.SCHEMES
@@ -157,28 +166,18 @@ def test_importance_makes_estimates_of_the_plane_less_scattered():
     assert spread["CRED"] < 0.95 * spread["uniform"]
 
 
-def test_everything_is_written_from_the_files(found, tmp_path):
-    (tmp_path / "mnist.csv").write_text(as_csv(found))
-    (tmp_path / "figure1.csv").write_text(as_csv(plane.figure1(2000, 50)))
-    (tmp_path / "figure2.csv").write_text(as_csv(plane.figure2(2000, 50)))
-    write(tmp_path)
-    assert all((tmp_path / f"figure{k}.png").stat().st_size > 5_000 for k in (1, 2, 3))
-    assert "nan" not in (tmp_path / "results.md").read_text()
-    kept = from_csv(tmp_path / "mnist.csv", Trial)
-    assert median(kept, "linear", 300, 1.0, "CRED") == pytest.approx(
-        median(found, "linear", 300, 1.0, "CRED"), rel=1e-5
-    )
-    with (tmp_path / "mnist.csv").open() as lines:
-        assert len(list(csv.reader(lines))) == 1 + len(found)
-    assert markdown(read(tmp_path)) == (tmp_path / "results.md").read_text()
+def test_everything_is_written_from_the_files(run, found):
+    assert run.written == ["results.md", "figure1.png", "figure2.png", "figure3.png"]
+    assert "nan" not in run.text()
+    assert as_csv(found) == run.text("mnist.csv")
+    middle = median(found, "linear", 300, 1.0, "CRED")
+    assert f"| {middle:.3g} (" in run.text()
 
 
-def test_a_set_that_is_absent_is_skipped(tmp_path, monkeypatch):
-    monkeypatch.setenv("MERCER_DATA", str(tmp_path))
-    said = []
-    run("mnist", tmp_path, SMALL, said.append)
-    assert "mnist: skipped, as its data are not at hand" in said[0]
-    assert not (tmp_path / "mnist.csv").exists()
+def test_a_set_that_is_absent_is_skipped(run):
+    assert any("splits: skipped, as its data are not at hand" in line for line in run.told)
+    assert not (run.folder / "splits.csv").exists()
+    assert "Other splits" not in run.text()
 
 
 def test_few_rows_measure_as_many(rows):
@@ -205,10 +204,10 @@ def test_real_pixels():
         pytest.skip(f"there are no data of MNIST: {error}")
     assert (pool.shape, test.shape) == ((1500, 784), (300, 784))
     assert (pool.min(), pool.max()) == (0.0, 1.0)
-    tiny = Size(1, (500, 1000), (1e-9,), 1500, 300, 20)
-    (krr, cred) = splits.run(quiet, tiny, ("mnist",), (1,), draws=1)
+    tiny = replace(SMALL, labels=(500, 1000), scores=(1e-9,), pool=1500, test=300, width=20)
+    krr, cred = splits.one_split("mnist", 1, tiny)
     assert cred.rmse < krr.rmse
-    paths = descent.run(quiet, tiny, steps=(5, 30), full_steps=30)
+    paths = descent.run(tiny, QUIET)
     errors = {(one.method, one.steps, one.noise): one.rmse for one in paths}
     assert errors["RF-CRED-GD", 30, 1e-6] < errors["RF-CRED-GD", 5, 1e-6]
     assert errors["CRED-GD", 30, 1.0] == pytest.approx(errors["RF-CRED-GD", 30, 1.0], rel=1e-6)

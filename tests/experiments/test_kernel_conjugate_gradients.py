@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from experiments.kernel_conjugate_gradients.__main__ import EXPERIMENT
 from experiments.kernel_conjugate_gradients.methods import METHODS, RIDGE, ridge
 from experiments.kernel_conjugate_gradients.problem import (
     RATE,
@@ -11,15 +12,20 @@ from experiments.kernel_conjugate_gradients.problem import (
     truth,
 )
 from experiments.kernel_conjugate_gradients.summary import EACH, ORACLE, choices
-from experiments.kernel_conjugate_gradients.tables import markdown, sizes_csv, steps_csv
-from experiments.kernel_conjugate_gradients.trials import run
+from experiments.kernel_conjugate_gradients.trials import Size, run
+from experiments.scaffold.runner import Job
 
 PAPER = ("sketched", "nystroem", "classic")
 
 
 @pytest.fixture(scope="module")
-def results():
-    return run(sizes=(64, 1024), trials=10, methods=PAPER)
+def large(miniature):
+    return miniature(EXPERIMENT, Size(4, (64, 1024), PAPER))
+
+
+@pytest.fixture(scope="module")
+def results(large):
+    return large.results
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -44,8 +50,8 @@ def test_the_error_falls_at_about_the_rate_of_the_theory(results, name):
     assert 0.4 < scaled[1] / scaled[0] < 2.0
 
 
-def test_ridge_regression_does_not_depend_on_n_once_scaled():
-    results = run(sizes=(32, 256), trials=10, methods=[RIDGE])
+def test_ridge_regression_does_not_depend_on_n_once_scaled(miniature):
+    results = miniature(EXPERIMENT, Size(5, (32, 256), (RIDGE,)), write=False).results
     scaled = [choices(results, RIDGE, n)[ORACLE].scaled(n).mean for n in (32, 256)]
     assert all(0.2 < value < 0.8 for value in scaled)
 
@@ -54,22 +60,32 @@ def test_ridge_regression_does_not_depend_on_n_once_scaled():
 def test_no_rule_does_better_than_the_one_that_knows_the_truth(results, name):
     found = choices(results, name, 1024)
     least = found.pop(EACH)
-    assert all(least.mean <= other.mean < 0.01 for other in found.values())
+    for other in found.values():  # the discrepancy rule may find the best step every time
+        assert least.mean * (1 - 1e-9) <= other.mean < 0.01
 
 
-def test_the_tables_hold_what_was_measured(results):
-    text = markdown(results)
-    found = choices(results, "sketched", 1024)[ORACLE].scaled(1024)
-    assert f"{found.mean:.2f} ± {found.error:.2f} (3)" in text
-    assert steps_csv(results).count("\n") == 1 + sum(
+def test_the_tables_hold_what_was_measured(large):
+    found = choices(large.results, "sketched", 1024)[ORACLE].scaled(1024)
+    assert f"{found.mean:.2f} ± {found.error:.2f} (3)" in large.text()
+    assert large.text("steps.csv").count("\n") == 1 + sum(
         METHODS[name].steps(n) for name in PAPER for n in (64, 1024)
     )
-    assert sizes_csv(results).count("\n") == 1 + 3 * 4 * 2
+    assert large.text("sizes.csv").count("\n") == 1 + 3 * 4 * 2
+    assert large.written[3:] == ["figure1.png", "figure2.png"]
 
 
-def test_the_same_every_time():
-    first, second = (run(sizes=(32,), trials=2) for _ in range(2))
-    assert markdown(first) == markdown(second)
+def test_the_same_every_time(tmp_path):
+    job = Job("trials", Size(1, (32,)), tmp_path)
+    assert run(job) == run(job)
+
+
+def test_what_is_kept_is_not_run_again(large, tmp_path):
+    size = Size(1, (64, 32), PAPER)
+    (tmp_path / "trials.json").write_text(large.text("trials.json"))
+    run(Job("trials", size, tmp_path, resume=True))
+    found = EXPERIMENT.read(tmp_path, size)
+    assert found.sizes == [32, 64, 1024]
+    assert found.steps["classic", 64] == large.results.steps["classic", 64]
 
 
 def test_the_distance_is_that_of_a_fine_grid():

@@ -1,9 +1,12 @@
 """A loaded model is the saved one: predictions to the bit, summary, path of alphas, labels."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import sparse
 
+from cases import DTYPES
 from mercer import (
     ArcCosine,
     FullKernel,
@@ -27,6 +30,7 @@ from mercer import (
     load,
     save,
 )
+from pairs import over_each
 
 rng = np.random.default_rng(0)
 X = rng.random((90, 3))
@@ -80,12 +84,13 @@ def assert_same(saved, loaded, rows):
             np.testing.assert_array_equal(loaded.cv_results_[key], values)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_every_kernel_and_basis(kernel, basis, dtype, tmp_path):
-    if basis == "random features" and kernel in WITHOUT_FEATURES:
-        pytest.skip("no random features")
+@over_each(
+    kernel=KERNELS,
+    basis=product(BASES, DTYPES),
+    allowed=lambda kernel, basis: basis[0] != "random features" or kernel not in WITHOUT_FEATURES,
+)
+def test_every_kernel_and_basis(kernel, basis, tmp_path):
+    basis, dtype = basis
     model = KernelRegressor(KERNELS[kernel], BASES[basis], dtype=dtype, random_state=0).fit(X, Y)
     assert_same(model, load(save(model, tmp_path / "model")), NEW)
 
@@ -113,8 +118,10 @@ def test_class_labels(labels, tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(NEW), model.decision_function(NEW))
 
 
-@pytest.mark.parametrize("selection", ["gcv", "kfold", "loo", KFold(3), LeaveOneOut(40)])
-@pytest.mark.parametrize("alpha", ["auto", 1e-3, np.float64(1e-3), 0])
+@over_each(
+    selection=["gcv", "kfold", "loo", KFold(3), LeaveOneOut(40)],
+    alpha=["auto", 1e-3, np.float64(1e-3), 0],
+)
 def test_selection_and_alpha(selection, alpha, tmp_path):
     model = KernelRegressor(
         basis=Landmarks(20),

@@ -65,9 +65,12 @@ def test_unfitted_is_refused(tmp_path):
         (OwnRegressor().fit(X, y), "got OwnRegressor"),
         (KernelRegressor(OwnKernel()).fit(X, y), "got OwnKernel"),
         (KernelRegressor(alphas=range(1, 3)).fit(X, y), "estimator.alphas .* got range"),
-        (
+        pytest.param(
             KernelRegressor(alphas=np.array([1, 2], dtype=np.longdouble)).fit(X, y),
             "estimator.alphas .* got float128|estimator.alphas .* got longdouble",
+            marks=pytest.mark.skipif(
+                np.dtype(np.longdouble).itemsize == 8, reason="long double is float64 here"
+            ),
         ),
     ],
 )
@@ -108,7 +111,7 @@ def test_a_failed_write_leaves_the_old_file(model, tmp_path, monkeypatch):
     def full(*arguments, **options):
         raise OSError("disk full")
 
-    monkeypatch.setattr("safetensors.numpy.save_file", full)
+    monkeypatch.setattr("mercer.storage.tensor_file.struct.pack", full)
     with pytest.raises(OSError, match="disk full"):
         save(model, path)
     assert path.read_bytes() == before
@@ -129,10 +132,7 @@ def test_missing_folders_and_folders_in_the_way(model, tmp_path):
         save(model, tmp_path / "model")
 
 
-def test_without_safetensors_the_error_says_what_to_install(model, tmp_path, monkeypatch):
-    path = save(model, tmp_path / "model")
+def test_no_other_package_is_needed(model, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
-    for act in (lambda: save(model, path), lambda: load(path)):
-        with pytest.raises(ImportError, match=r"pip install mercer\[serve\]"):
-            act()
+    path = save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(path).predict(X), model.predict(X))

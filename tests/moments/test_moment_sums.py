@@ -5,13 +5,14 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from cases import LASTING, rows, targets, weights
+from cases import BASES, DTYPES, KERNELS, Case, fits_together, rows, targets, weights
 from mercer import Gaussian, Landmarks, LaplacianL1, Moments, Polynomial
 from mercer.estimators.targets import RegressionTargets
 from mercer.moments import MomentSums, Workspace
 from mercer.passes import accumulate
 from mercer.selection import make_plan
 from mercer.sources import ArraySource
+from pairs import over_pairs
 
 NAMES = [field.name for field in fields(Moments)]
 
@@ -34,18 +35,24 @@ def assert_close(found, expected, rtol):
         )
 
 
-@pytest.mark.parametrize("case", LASTING, ids=str)
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-def test_blocks_of_any_size_are_the_definition(case, weighted):
+@over_pairs(
+    kernel=KERNELS,
+    basis=[basis for basis in BASES if basis != "full"],
+    dtype=DTYPES,
+    weighted=[False, True],
+    block=[1, 7, 30],
+    allowed=fits_together,
+)
+def test_blocks_of_any_size_are_the_definition(kernel, basis, dtype, weighted, block):
     X, Y = rows(), targets(rows(), outputs=2)
     w = weights() if weighted else None
+    case = Case(kernel, basis, dtype)
     basis = case.estimator().fit(X, Y).basis_
     expected = Moments.of(basis.graded(X), Y, w)
     # The graded functions differ between blocks by the rounding of h over the smallest pivot.
     factor = getattr(basis, "factor_", np.eye(1))
     tolerance = case.rounding / min(1.0, np.diag(factor).min())
-    for block in (1, 7, 30):
-        assert_close(sums_of(basis, X, Y, w, block), expected, tolerance)
+    assert_close(sums_of(basis, X, Y, w, block), expected, tolerance)
 
 
 def whitened_error(graded):

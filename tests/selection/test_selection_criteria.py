@@ -6,7 +6,7 @@ import pytest
 import mercer.passes
 import mercer.selection.folds
 import reference
-from cases import BASES, CASES, Case, rows, targets, weights
+from cases import BASES, Case, rows, targets, weights
 from mercer import (
     KernelClassifier,
     KernelRegressor,
@@ -15,17 +15,16 @@ from mercer import (
     LaplacianL1,
     LeaveOneOut,
 )
+from pairs import over_pairs
 
 ALPHAS = np.array([1e-4, 1e-2, 1.0])
-CHOSEN = [
-    case
-    for case in CASES
-    if case.dtype == "float64"
-    and case.kernel in ("gaussian", "matern_52", "linear", "sum")
-    and case.basis in ("full", "uniform", "given", "random_features")
-]
-over_cases = pytest.mark.parametrize("case", CHOSEN, ids=str)
-with_intercept = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
+OVER = {
+    "kernel": ["gaussian", "matern_52", "linear", "sum"],
+    "basis": ["full", "uniform", "given", "random_features"],
+    "intercept": [False, True],
+    "weighted": [False, True],
+}
+over_cases = over_pairs(**OVER)
 with_weights = pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
 
 
@@ -55,9 +54,8 @@ def slow(case, model, X):
 
 
 @over_cases
-@with_intercept
-@with_weights
-def test_gcv_is_that_of_the_hat_matrix(case, intercept, weighted):
+def test_gcv_is_that_of_the_hat_matrix(kernel, basis, intercept, weighted):
+    case = Case(kernel, basis, "float64")
     model = fitted(case, "gcv", intercept, weighted)
     X, Y, w = data(weighted)
     count = max(w.sum(), len(X))
@@ -68,9 +66,8 @@ def test_gcv_is_that_of_the_hat_matrix(case, intercept, weighted):
 
 
 @over_cases
-@with_intercept
-@with_weights
-def test_leave_one_out_is_n_refits(case, intercept, weighted):
+def test_leave_one_out_is_n_refits(kernel, basis, intercept, weighted):
+    case = Case(kernel, basis, "float64")
     model = fitted(case, "loo", intercept, weighted)
     X, Y, w = data(weighted)
     expected = [
@@ -105,9 +102,8 @@ def found_folds(model):
 
 
 @over_cases
-@with_intercept
-@with_weights
-def test_folds_by_subtraction_are_folds_by_refitting(case, intercept, weighted, dealt):
+def test_folds_by_subtraction_are_folds_by_refitting(kernel, basis, intercept, weighted, dealt):
+    case = Case(kernel, basis, "float64")
     model = fitted(case, KFold(4), intercept, weighted)
     expected = expected_folds(case, model, weighted, dealt)
     np.testing.assert_allclose(found_folds(model), expected, rtol=1e-6)
@@ -133,12 +129,11 @@ def together(monkeypatch):
     return solved
 
 
-@pytest.mark.parametrize("case", [c for c in CHOSEN if c.basis != "full"], ids=str)
-@with_intercept
-@with_weights
+@over_pairs(**{**OVER, "basis": ["uniform", "given", "random_features"]})
 def test_folds_by_one_subspace_are_folds_by_refitting(
-    case, intercept, weighted, dealt, together, monkeypatch
+    kernel, basis, intercept, weighted, dealt, together, monkeypatch
 ):
+    case = Case(kernel, basis, "float64")
     monkeypatch.setattr(mercer.selection.folds, "TOLERANCE", 1e-9)
     monkeypatch.setattr(mercer.selection.folds, "STEPS", 200)
     model = fitted(case, KFold(4), intercept, weighted)

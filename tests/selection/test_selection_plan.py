@@ -20,9 +20,11 @@ from mercer import (
     Sketch,
 )
 from mercer.bases import FullKernel
+from mercer.engines.memory import available_memory
 from mercer.selection import make_plan, parse_memory
-from mercer.selection.plan import FULL_ROWS, available_memory, human_bytes
+from mercer.selection.plan import FULL_ROWS, human_bytes
 from mercer.sources import ArraySource
+from pairs import over_each, over_pairs
 
 
 class Rows(ArraySource):
@@ -204,15 +206,12 @@ def share_of_estimate(n_rows=2000, **settings):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
-    "basis",
-    [Landmarks(300), RandomFeatures(300), Sketch(300), Sketch(300, "dct"), Sketch(300, "gaussian")],
-    ids=["landmarks", "random", "hadamard", "dct", "gaussian sketch"],
-)
-@pytest.mark.parametrize(
-    "kernel",
-    [Gaussian(), LaplacianL1(), Matern(2.5), ArcCosine(), PeriodicSpline(), Gaussian() + Matern()],
-    ids=str,
+KERNELS = [Gaussian(), LaplacianL1(), Matern(2.5), ArcCosine(), PeriodicSpline()]
+
+
+@over_each(
+    kernel=[*KERNELS, Gaussian() + Matern()],
+    basis=[Landmarks(300), RandomFeatures(300), Sketch(300), Sketch(300, "dct")],
 )
 def test_the_estimate_bounds_what_is_allocated(kernel, basis):
     assert share_of_estimate(kernel=kernel, basis=basis) < 1.15
@@ -236,11 +235,9 @@ def test_a_sketch_counts_the_rows_that_it_keeps():
     assert matrix >= 8 * 100 * 10**5
 
 
-@pytest.mark.parametrize("kind", ["hadamard", "dct", "gaussian"])
-@pytest.mark.parametrize(
-    "settings",
-    [{"n_rows": 1025}, {"dtype": "float32", "selection": "loo"}, {"n_rows": 5000}],
-    ids=["all rows", "float32", "many rows"],
+@over_pairs(
+    kind=["hadamard", "dct", "gaussian"],
+    settings=[{"n_rows": 1025}, {"dtype": "float32", "selection": "loo"}, {"n_rows": 5000}],
 )
 def test_the_estimate_bounds_what_is_allocated_by_sketches(kind, settings):
     size = 1025 if settings == {"n_rows": 1025} else 50

@@ -1,6 +1,5 @@
 """``mercer fit`` over shards, in this process and on a cluster."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer.cli.app import app
-from shard_cases import X, Y
+from shard_cases import X, Y, environment
 
 
 @pytest.fixture
@@ -80,8 +79,8 @@ def test_the_dashboard_is_told(folder, client):
     done = subprocess.run(
         [sys.executable, "-m", "mercer.cli", *FIT, "m", "--engine", client.scheduler.address],
         capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        encoding="utf-8",
+        env=environment(),
         timeout=120,
     )
     assert done.returncode == 0, done.stderr

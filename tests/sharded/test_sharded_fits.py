@@ -20,6 +20,7 @@ from mercer import (
 )
 from mercer.contracts import Status
 from mercer.validation import MercerWarning
+from pairs import over_each, over_pairs
 from shard_cases import CLASSES, NEW, POINTS, WEIGHT, X, Y, labels
 
 KERNEL, ALPHA = Gaussian(1.5), 1e-4
@@ -37,8 +38,7 @@ def relative(found, wanted):
     return np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
 
 
-@pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("shards", SHARDS)
+@over_pairs(basis=BASES, shards=SHARDS, engine=["threads", "dask"], indirect=["engine"])
 def test_the_sum_is_the_fit_of_all_rows(shards, basis, engine):
     whole = model(basis).fit(X, Y, WEIGHT)
     parts = model(basis, engine=engine).fit(X, Y, WEIGHT, shard_labels=labels(shards))
@@ -47,7 +47,7 @@ def test_the_sum_is_the_fit_of_all_rows(shards, basis, engine):
     assert parts.communication_.shards == shards
 
 
-@pytest.mark.parametrize("shards", SHARDS)
+@over_each(shards=SHARDS, engine=["threads", "dask"], indirect=["engine"])
 def test_classes_that_a_shard_lacks_are_known_to_it(shards, engine):
     whole = model(cls=KernelClassifier).fit(X, CLASSES)
     split = labels(shards)
@@ -62,8 +62,7 @@ def test_classes_that_a_shard_lacks_are_known_to_it(shards, engine):
         assert averaged.fit(X, CLASSES, shard_labels=split).score(X, CLASSES) > 0.6
 
 
-@pytest.mark.parametrize("shards", SHARDS)
-@pytest.mark.parametrize("basis", BASES)
+@over_pairs(basis=BASES, shards=SHARDS, engine=["threads", "dask"], indirect=["engine"])
 def test_conjugate_rounds_reach_the_fit_of_all_rows(shards, basis, engine):
     whole = model(basis, alpha=1e-1).fit(X, Y, WEIGHT)
     parts = model(basis, alpha=1e-1, combine=ConjugateRounds(40, 1e-10), engine=engine)
@@ -131,8 +130,7 @@ def test_a_newton_round_from_zero_is_a_newton_round(engine):
 COMBINATIONS = ["sum", "average", "newton", "conjugate", Average(local_basis=True)]
 
 
-@pytest.mark.parametrize("combine", COMBINATIONS, ids=str)
-@pytest.mark.parametrize("shards", [1, 2, 7, 40])
+@over_each(combine=COMBINATIONS, shards=[1, 2, 7, 40])
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
 def test_a_cluster_gives_the_same_bits(combine, shards, client):
     settings = {"combine": combine, "shards": shards, "rounds": 3, "dtype": "auto"}
@@ -158,8 +156,7 @@ def test_shards_may_use_other_solvers(solver):
         assert relative(summed.predict(NEW), alone.predict(NEW)) < 1e-6
 
 
-@pytest.mark.parametrize("combine", ["sum", "average", "newton", "conjugate"])
-@pytest.mark.parametrize("kernel", ["gaussian", Gaussian(1.5)])
+@over_each(combine=["sum", "average", "newton", "conjugate"], kernel=["gaussian", Gaussian(1.5)])
 def test_alpha_is_chosen_for_all_rows(combine, kernel):
     found = model(combine=combine, shards=4, alpha="auto", kernel=kernel, basis=Landmarks(50))
     found.fit(X, Y[:, 0])

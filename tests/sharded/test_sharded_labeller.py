@@ -6,6 +6,7 @@ import pytest
 
 from mercer import Gaussian, ImportanceLabeller, Landmarks, RandomFeatures, open_rows
 from mercer.sources import NpySource
+from pairs import over_each, over_pairs
 from shard_cases import NEW, X, Y
 
 BASES = {
@@ -30,8 +31,7 @@ def same(found, wanted):
     assert found.effective_dimension_ == pytest.approx(wanted.effective_dimension_)
 
 
-@pytest.mark.parametrize("shards", [1, 2, 7])
-@pytest.mark.parametrize("basis", BASES)
+@over_pairs(basis=BASES, shards=[1, 2, 7], engine=["threads", "dask"], indirect=["engine"])
 def test_scores_are_those_of_one_place(basis, shards, engine):
     found = labeller(basis, shards=shards, engine=engine).fit(X)
     whole = labeller(basis).fit(X)
@@ -39,8 +39,7 @@ def test_scores_are_those_of_one_place(basis, shards, engine):
     assert found.effective_dimension_ == pytest.approx(whole.effective_dimension_)
 
 
-@pytest.mark.parametrize("alpha", [1e-3, "auto"])
-@pytest.mark.parametrize("basis", BASES)
+@over_pairs(basis=BASES, alpha=[1e-3, "auto"], engine=["threads", "dask"], indirect=["engine"])
 def test_draws_are_the_same_for_any_number_of_shards(basis, alpha, engine):
     one = labeller(basis, alpha=alpha, shards=1).fit(X)
     for shards in (2, 7):
@@ -50,14 +49,17 @@ def test_draws_are_the_same_for_any_number_of_shards(basis, alpha, engine):
     same(found, one)
 
 
-@pytest.mark.parametrize("shards", [1, 2, 7])
-@pytest.mark.parametrize("basis", BASES)
+@over_each(basis=BASES, shards=[1, 2, 7])
 def test_draws_are_those_of_one_place(basis, shards):
     same(labeller(basis, shards=shards).fit(X), labeller(basis).fit(X))
 
 
-@pytest.mark.parametrize("shards", [2, 7])
-@pytest.mark.parametrize("kind", ["parquet", "labelled", "npy", "frame"])
+@over_pairs(
+    shards=[2, 7],
+    kind=["parquet", "labelled", "npy", "frame"],
+    engine=["threads", "dask"],
+    indirect=["engine"],
+)
 def test_files_are_cut_where_reading_can_begin(kind, shards, engine, tmp_path):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame.to_parquet(tmp_path / "rows.parquet", index=False, row_group_size=70)

@@ -14,6 +14,7 @@ from mercer import (
     RandomFeatures,
 )
 from mercer.validation import MercerWarning
+from pairs import over_pairs
 from shard_cases import NEW, POINTS, WEIGHT, X, Y, labels
 
 KERNEL, ALPHA = Gaussian(1.5), 1e-3
@@ -33,9 +34,13 @@ def relative(found, wanted):
     return np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
 
 
-@pytest.mark.parametrize("weighting", ["pair", "query"])
-@pytest.mark.parametrize("qid", [None, QID], ids=["all", "queries"])
-@pytest.mark.parametrize("shards", [1, 2, 7, 40])
+@over_pairs(
+    shards=[1, 2, 7, 40],
+    qid=[None, QID],
+    weighting=["pair", "query"],
+    engine=["threads", "dask"],
+    indirect=["engine"],
+)
 def test_the_sum_is_exact_for_queries_that_are_split(shards, qid, weighting, engine):
     whole = ranker(pair_weighting=weighting).fit(X, RELEVANCE, qid, WEIGHT)
     parts = ranker(pair_weighting=weighting, engine=engine).fit(
@@ -60,9 +65,13 @@ def test_alpha_is_that_of_one_place(selection):
     assert parts.alpha_ == pytest.approx(whole.alpha_)
 
 
-@pytest.mark.parametrize("combine", ["newton", "conjugate"])
-@pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("qid", [None, QID], ids=["all", "queries"])
+@over_pairs(
+    qid=[None, QID],
+    basis=BASES,
+    combine=["newton", "conjugate"],
+    engine=["threads", "dask"],
+    indirect=["engine"],
+)
 def test_rounds_lead_to_the_problem_of_all_pairs(qid, basis, combine, engine):
     whole = ranker(basis).fit(X, RELEVANCE, qid)
     parts = ranker(basis, shards=3, combine=combine, rounds=60, engine=engine)
@@ -132,9 +141,13 @@ def test_newton_rounds_are_algorithm_1_of_the_paper(rounds):
     assert relative(model.coef_[:, 0], g) < 1e-8
 
 
-@pytest.mark.parametrize("start", ["zero", "average"])
-@pytest.mark.parametrize("queries", [False, True])
-@pytest.mark.parametrize("rounds", [1, 3])
+@over_pairs(
+    start=["zero", "average"],
+    queries=[False, True],
+    rounds=[1, 3],
+    engine=["threads", "dask"],
+    indirect=["engine"],
+)
 def test_rounds_in_function_space_are_those_of_a_basis_at_points(rounds, queries, start, engine):
     """DRank-C: with a function at every row, shared, the same rounds are made in coordinates."""
     split = np.unique(QID, return_inverse=True)[1] % 3

@@ -33,7 +33,13 @@ def central(problem):
 TABLE = {10: (1e-6, 1e-8), 40: (3e-2, 1e-6), 100: (None, 2e-4), 200: (None, 1e-2), 400: (None, 0.1)}
 
 
-@pytest.mark.parametrize("shards", TABLE)
+SLOW = {40, 200}  # what 10, 100 and 400 shards show, between them
+
+
+@pytest.mark.parametrize(
+    "shards",
+    [pytest.param(shards, marks=[pytest.mark.slow] * (shards in SLOW)) for shards in TABLE],
+)
 def test_newton_rounds_diverge_with_many_shards_and_conjugate_rounds_do_not(
     shards, problem, central
 ):
@@ -60,7 +66,7 @@ def test_newton_rounds_diverge_with_many_shards_and_conjugate_rounds_do_not(
     assert newton.score(*problem) > fitted("average").score(*problem) - 1e-3
 
 
-@pytest.mark.parametrize("shards", [10, 100, 400])
+@pytest.mark.parametrize("shards", [10, 100, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_average_is_the_better_start(shards, problem, central):
     def distance(combine):
         found = KernelRegressor(**SETTINGS, shards=shards, combine=combine).fit(*problem)

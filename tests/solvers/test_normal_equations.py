@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import reference
-from cases import BASES, KERNELS, LASTING, rows, targets, weights
+from cases import BASES, KERNELS, Case, fits_together, rows, targets, weights
 from mercer import Landmarks, Moments, Ridge
-
-DOUBLE = [case for case in LASTING if case.dtype == "float64"]
+from pairs import over_pairs
 
 
 def whitened_solution(basis, X, Y, w, alpha, intercept):
@@ -19,11 +18,16 @@ def whitened_solution(basis, X, Y, w, alpha, intercept):
     return basis.coefficients(graded), equations.intercept(graded)
 
 
-@pytest.mark.parametrize("case", DOUBLE, ids=str)
-@pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
-def test_whitened_is_least_squares(case, intercept):
+@over_pairs(
+    kernel=KERNELS,
+    basis=[basis for basis in BASES if basis != "full"],
+    intercept=[False, True],
+    allowed=fits_together,
+)
+def test_whitened_is_least_squares(kernel, basis, intercept):
     X, Y, w = rows(), targets(rows(), 2), weights()
-    basis = BASES[case.basis]().set_params(kernel=KERNELS[case.kernel][0]).fit(X)
+    case = Case(kernel, basis, "float64")
+    basis = BASES[basis]().set_params(kernel=KERNELS[kernel][0]).fit(X)
     H, gram = basis.evaluate(X), basis.gram()
     c, constant = whitened_solution(basis, X, Y, w, 1e-3, intercept)
     Gamma = np.eye(basis.size) if gram is None else gram

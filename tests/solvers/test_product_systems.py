@@ -14,6 +14,7 @@ from mercer.sampling import pivoted_cholesky
 from mercer.solvers.kernel_products import KernelProducts, KernelProductSystem
 from mercer.solvers.row_system import LandmarkPreconditioner, RowSystem, SamplePreconditioner
 from mercer.sources import ArraySource
+from pairs import over_pairs
 
 RNG = np.random.default_rng(0)
 X, Y, W = RNG.random((700, 2)), RNG.standard_normal((700, 3)), RNG.random(700)
@@ -38,13 +39,10 @@ def products(basis, weight=None, keep=True, rows=100):
 
 
 BASES = [Landmarks(40), RandomFeatures(30), Sketch(25)]
+EITHER = (False, True)
 
 
-@pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)
-@pytest.mark.parametrize("weight", [None, W], ids=["", "weighted"])
-@pytest.mark.parametrize("keep", [True, False], ids=["kept", "anew"])
-@pytest.mark.parametrize("exact", [True, False], ids=["exact", "fast"])
-@pytest.mark.parametrize("columns", [1, 3, 7, 9])
+@over_pairs(basis=BASES, weight=[None, W], keep=EITHER, exact=EITHER, columns=[1, 3, 7, 9])
 def test_products_are_those_with_the_moments(basis, weight, keep, exact, columns, monkeypatch):
     monkeypatch.setattr(mercer.moments.products, "SLICE", 37)
     basis = fitted(basis)
@@ -68,10 +66,7 @@ def test_float32_products_are_close_and_exact_ones_exact():
     np.testing.assert_allclose(found.product(c), H.T @ (H @ c), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)
-@pytest.mark.parametrize("lean", [False, True], ids=["", "lean"])
-@pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("keep", [False, True])
+@over_pairs(basis=BASES, lean=EITHER, intercept=EITHER, keep=EITHER)
 def test_the_system_is_the_normal_equations(basis, lean, intercept, keep):
     basis = fitted(basis, lean=lean)
     alpha = 0.01
@@ -120,9 +115,7 @@ def test_landmarks_as_the_sample(alike):
     np.testing.assert_allclose(inverse, inverse.T, rtol=1e-6)
 
 
-@pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)
-@pytest.mark.parametrize("weight", [None, W], ids=["", "weighted"])
-@pytest.mark.parametrize("intercept", [False, True])
+@over_pairs(basis=BASES, weight=[None, W], intercept=EITHER)
 def test_a_preconditioner_of_all_rows_inverts_the_system(basis, weight, intercept):
     basis = fitted(basis)
     alpha = 0.01

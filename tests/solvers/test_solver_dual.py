@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import reference
-from cases import CASES, KERNELS, rows, targets, weights
+from cases import KERNELS, rows, targets, weights
 from mercer import Gaussian, Linear
 from mercer.contracts import Status
 from mercer.solvers import DualSystem
-
-FULL = [case for case in CASES if case.basis == "full" and case.dtype == "float64"]
+from pairs import over_pairs
 
 
 def dual(K, Y, w, intercept, spectral):
@@ -20,12 +19,10 @@ def dual(K, Y, w, intercept, spectral):
     return found
 
 
-@pytest.mark.parametrize("case", FULL, ids=str)
-@pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
-@pytest.mark.parametrize("spectral", [False, True], ids=["cholesky", "spectrum"])
-def test_it_is_the_bordered_system(case, intercept, spectral):
+@over_pairs(kernel=KERNELS, intercept=[False, True], spectral=[False, True])
+def test_it_is_the_bordered_system(kernel, intercept, spectral):
     X = rows()
-    K, Y, w = KERNELS[case.kernel][0](X), targets(X, 2), weights()
+    K, Y, w = KERNELS[kernel][0](X), targets(X, 2), weights()
     for alpha in (1e-4, 1e-2, 1.0):
         a, constant, solution = dual(K, Y, w, intercept, spectral).solve(alpha)
         expected, b = reference.dual_ridge(K, Y, w, alpha, intercept)

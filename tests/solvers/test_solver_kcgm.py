@@ -11,6 +11,7 @@ import reference
 from cases import KERNELS, rows, targets, weights
 from mercer import KCGM
 from mercer.solvers.systems import MatrixSystem
+from pairs import over_pairs
 from spectra import SPECTRA, BothForms, matrix, rotation, system
 
 over_spectra = pytest.mark.parametrize("name", SPECTRA)
@@ -27,8 +28,7 @@ def residuals(problem, value):
     return np.sqrt(np.maximum(np.sum(left * problem.metric(left), axis=0), 0.0))
 
 
-@over_spectra
-@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+@over_pairs(name=SPECTRA, alpha=[0.0, 1e-3])
 def test_every_step_is_the_minimum_over_the_krylov_space(name, alpha):
     problem = system(SPECTRA[name], outputs=3, alpha=alpha * SPECTRA[name].max())
     A = problem.A + problem.alpha * np.eye(len(problem.A))
@@ -76,9 +76,11 @@ def test_after_as_many_steps_as_unknowns_the_system_is_solved(seed, size, floor,
     assert np.all(residuals(problem, last.value) <= 1e-8 * start)
 
 
-@pytest.mark.parametrize("kernel", ["laplacian_l1", "matern_32", "gaussian", "linear"])
-@pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
-@pytest.mark.parametrize("alpha", [0.0, 1e-3])
+@over_pairs(
+    kernel=["laplacian_l1", "matern_32", "gaussian", "linear"],
+    intercept=[False, True],
+    alpha=[0.0, 1e-3],
+)
 def test_the_dual_form_takes_the_steps_of_the_primal_one(kernel, intercept, alpha):
     X, w = rows(), weights()
     w[:3] = 0.0  # rows that K holds and the fit does not

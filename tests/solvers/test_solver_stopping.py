@@ -16,6 +16,7 @@ from mercer import (
     StopOnHeldOut,
 )
 from mercer.contracts import Status
+from pairs import over_each, over_pairs
 
 LIMIT = 9
 CHOSEN = [
@@ -27,9 +28,7 @@ CHOSEN = [
     )
     for solver in ("kcgm", "gradient_descent", "accelerated")
 ]
-over_cases = pytest.mark.parametrize("case", CHOSEN, ids=str)
-with_intercept = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
-with_weights = pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+EITHER = (False, True)
 
 
 @pytest.fixture
@@ -73,9 +72,7 @@ def slow(case, model):
     return reference.Iterated(H, Gamma, model.fit_intercept, solve)
 
 
-@over_cases
-@with_intercept
-@with_weights
+@over_pairs(case=CHOSEN, intercept=EITHER, weighted=EITHER)
 def test_the_curve_of_folds_is_that_of_refits(case, intercept, weighted, dealt):
     model = fitted(case, StopByFolds(3, patience=100), intercept, weighted)
     _, Y, w = data(weighted)
@@ -86,8 +83,7 @@ def test_the_curve_of_folds_is_that_of_refits(case, intercept, weighted, dealt):
     assert model.best_step_ == 1 + np.argmin(expected.mean(axis=0))
 
 
-@over_cases
-@with_weights
+@over_each(case=CHOSEN, weighted=EITHER)
 def test_the_curve_of_held_out_rows_is_that_of_a_refit(case, weighted, dealt):
     model = fitted(case, StopOnHeldOut(patience=100), True, weighted)
     _, Y, w = data(weighted)
@@ -97,9 +93,7 @@ def test_the_curve_of_held_out_rows_is_that_of_a_refit(case, weighted, dealt):
     assert model.best_step_ == 1 + np.argmin(expected[0])
 
 
-@over_cases
-@with_weights
-@pytest.mark.parametrize("rule", [StopByFolds(3), StopOnHeldOut()], ids=["folds", "held out"])
+@over_pairs(case=CHOSEN, weighted=EITHER, rule=[StopByFolds(3), StopOnHeldOut()])
 def test_the_model_has_the_best_number_of_steps_on_all_rows(case, weighted, rule):
     model = fitted(case, rule, True, weighted)
     X, Y, w = data(weighted)
@@ -161,9 +155,7 @@ def test_the_threshold_is_that_of_the_paper():
     assert StopAtDiscrepancy(tau=0.3).threshold(10**6) == 0.3
 
 
-@pytest.mark.parametrize("solver", [KCGM, GradientDescent])
-@pytest.mark.parametrize("basis", ["full", "given"])
-@pytest.mark.parametrize("scale", [1.0, 1.4, 3e5, 1e-7])
+@over_pairs(solver=[KCGM, GradientDescent], basis=["full", "given"], scale=[1.0, 1.4, 3e5, 1e-7])
 def test_it_stops_at_the_first_step_below_the_threshold_in_units_of_y(solver, basis, scale):
     """Whatever the units of y: its spread is the unit, exactly."""
     X, y = rows(), targets(rows())

@@ -43,22 +43,22 @@ class Case:
     query: np.ndarray | None = None
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def X() -> np.ndarray:
     return np.random.default_rng(0).normal(size=(N_ROWS, N_FEATURES))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def y() -> np.ndarray:
     return np.arange(N_ROWS) % 4
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def labels() -> np.ndarray:
     return np.array(["low", "middle", "very high"])[np.arange(N_ROWS) % 3]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def weight() -> np.ndarray:
     return np.random.default_rng(1).uniform(0.5, 2.0, size=N_ROWS)
 
@@ -256,6 +256,7 @@ CASES = [
 ]
 
 
-@pytest.fixture(params=CASES, ids=lambda make: make.__name__.strip("_"))
-def case(request, tmp_path, X, y, labels, weight) -> Case:
-    return request.param(tmp_path, X, y, labels, weight)
+@pytest.fixture(scope="session", params=CASES, ids=lambda make: make.__name__.strip("_"))
+def case(request, tmp_path_factory, X, y, labels, weight) -> Case:
+    """A source, written once for all tests: they only read it."""
+    return request.param(tmp_path_factory.mktemp("case"), X, y, labels, weight)

@@ -17,7 +17,7 @@ def table(X: np.ndarray, **others: np.ndarray) -> pa.Table:
 
 def write(path: Path, *lines: str) -> Path:
     """Write lines of text."""
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     return path
 
 

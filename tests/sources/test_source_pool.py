@@ -3,7 +3,6 @@
 import pickle
 
 import numpy as np
-import pytest
 
 from mercer.contracts import RowSource
 from mercer.sources import ArraySource
@@ -14,8 +13,12 @@ def dense(rows):
     return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
 
 
-@pytest.mark.parametrize("rows", [1, 7, 53, 1000])
-def test_rows_are_those_of_the_source_and_labels_are_not(case, rows):
+def test_rows_are_those_of_the_source_and_labels_are_not(case):
+    for rows in (1, 7, 53, 1000):
+        assert_pool(case, rows)
+
+
+def assert_pool(case, rows):
     pool = Pool(case.source)
     assert isinstance(pool, RowSource)
     assert (pool.n_rows, pool.n_features) == case.X.shape
@@ -34,13 +37,12 @@ def test_rows_are_those_of_the_source_and_labels_are_not(case, rows):
     assert np.concatenate(list(pool.targets(rows))).tolist() == [0.0] * len(case.X)
 
 
-def test_single_rows_are_taken(case):
-    at = np.array([40, 3, 3, 52])
-    np.testing.assert_allclose(dense(Pool(case.source).take(at)), case.X[at], rtol=1e-15)
+def test_parts_are_pools(case):
+    for parts in (1, 2, 7):
+        assert_pools(case, parts)
 
 
-@pytest.mark.parametrize("parts", [1, 2, 7])
-def test_parts_are_pools(case, parts):
+def assert_pools(case, parts):
     found = Pool(case.source).split(parts)
     assert all(isinstance(part, Pool) for part in found)
     assert sum(part.n_rows for part in found) == len(case.X)
@@ -49,7 +51,9 @@ def test_parts_are_pools(case, parts):
     assert all(block.y.sum() == 0 for part in found for block in part.blocks(10))
 
 
-def test_a_pool_travels(case):
+def test_single_rows_are_taken_and_a_pool_travels(case):
+    at = np.array([40, 3, 3, 52])
+    np.testing.assert_allclose(dense(Pool(case.source).take(at)), case.X[at], rtol=1e-15)
     back = pickle.loads(pickle.dumps(Pool(case.source)))
     np.testing.assert_array_equal(dense(next(back.blocks(1000)).X), case.X[:1000])
     assert Pool(case.source).resident_bytes == case.source.resident_bytes

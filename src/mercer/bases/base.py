@@ -52,6 +52,8 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     dual = False
     #: Whether the functions are made of all rows, so that shards cannot share them.
     local = False
+    #: What the fitted functions are made of: all that a model file holds of them.
+    state: tuple[str, ...] = ("kernel_", "precision_")
     kernel: str | Kernel | None
     random_state: Any
     kernel_: Kernel
@@ -176,6 +178,23 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def settle(self, moments: Any, rng: np.random.Generator) -> None:
         """Choose among the candidates, by the moments of their values."""
         raise TypeError(f"{type(self).__name__} has no candidates to choose among")
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse attributes of ``state`` that do not make functions of ``n_features`` columns.
+
+        Nothing is evaluated, and nothing larger than the state is made.
+        """
+        if not isinstance(self.kernel_, Kernel):
+            raise ValueError(f"the kernel must be a kernel, got {type(self.kernel_).__name__}")
+        if self.precision_ not in ("float32", "float64"):
+            raise ValueError(f"precision must be float32 or float64, got {self.precision_!r}")
+
+    def bind(self) -> None:
+        """Prepare what is cheap to rebuild from ``state`` and never stored."""
+
+    def restore_factor(self, factor: Any) -> None:
+        """Take the factor of the Gram matrix from a model file."""
+        raise ValueError(f"{type(self).__name__} has no factor, got {type(factor).__name__}")
 
     def widen(self) -> None:
         """Evaluate in float64 from now on."""

@@ -19,8 +19,9 @@ from mercer.bases.grading import (
 )
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.kernels import Precomputed
 from mercer.kernels.base import dense
-from mercer.validation import MercerWarning, check_overflow
+from mercer.validation import MercerWarning, check_array, check_count, check_overflow
 
 
 class GradedBasis(BasisTransformer):
@@ -33,6 +34,7 @@ class GradedBasis(BasisTransformer):
     #: The attribute that holds the points.
     _points: str
     factor_: Array
+    indices_: Array | None
     n_dropped_: int
     _block: BlockKernel
 
@@ -58,8 +60,31 @@ class GradedBasis(BasisTransformer):
             precision = trusted_precision(self.factor_, precision)
         return order, precision
 
-    def _bind(self) -> None:
-        """Prepare what is cheap to rebuild and never stored: K(., z), and the grading."""
+    def check_state(self, n_features: int) -> None:
+        """Refuse points that are not rows of ``n_features`` columns, by their indices."""
+        super().check_state(n_features)
+        check_count(self.n_dropped_, "n_dropped", minimum=0)
+        name, precomputed = self._points.rstrip("_"), isinstance(self.kernel_, Precomputed)
+        points = check_array(getattr(self, self._points), name, (None, None))
+        if points.shape[1] != (len(points) if precomputed else n_features) or not len(points):
+            columns = "a column each" if precomputed else f"{n_features} columns"
+            raise ValueError(f"{name} must have {columns}, got shape {points.shape}")
+        if self.indices_ is not None:
+            check_array(self.indices_, "indices", (len(points),), "iu")
+            if self.indices_.min() < 0 or (precomputed and self.indices_.max() >= n_features):
+                raise ValueError(f"indices of {name} must be those of rows")
+        elif precomputed:
+            raise ValueError(f"{name} of a precomputed kernel must have indices")
+
+    def restore_factor(self, factor: Any) -> None:
+        """Take a lower triangular matrix with a positive diagonal."""
+        check_array(factor, "the factor", (self.size, self.size))
+        if np.any(np.triu(factor, 1)) or np.any(np.diagonal(factor) <= 0):
+            raise ValueError("the factor must be lower triangular with a positive diagonal")
+        self.factor_ = factor
+
+    def bind(self) -> None:
+        """Prepare K(., z), and the grading."""
         points = dense(getattr(self, self._points))
         setattr(self, self._points, points)
         self._block = self.kernel_.against(points, self.precision_)
@@ -93,7 +118,7 @@ class GradedBasis(BasisTransformer):
     def widen(self) -> None:
         """Evaluate in float64 from now on."""
         self.precision_ = "float64"
-        self._bind()
+        self.bind()
 
     def vectors(self, t: Array) -> Array:
         """Return sums of the graded functions for sums t of h."""
@@ -127,4 +152,4 @@ class GradedBasis(BasisTransformer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if self._points in state:
-            self._bind()
+            self.bind()

@@ -53,6 +53,7 @@ class Landmarks(GradedBasis):
     True
     """
 
+    state = (*GradedBasis.state, "landmarks_", "indices_", "n_dropped_")
     _points = "landmarks_"
     landmarks_: Array
 
@@ -90,7 +91,7 @@ class Landmarks(GradedBasis):
         size = self.wanted_size(source.n_rows)
         if isinstance(self.sampling, str):
             self._warn_if_reduced(self.n_components, source.n_rows)
-        self.indices_: Array | None = None
+        self.indices_ = None
         self._n_read = 0  # rows that were looked at beside the landmarks
         if not isinstance(self.sampling, str):
             points = self._given(source.n_features)
@@ -166,7 +167,7 @@ class Landmarks(GradedBasis):
         self.kernel_ = kernel
         self.landmarks_ = points
         self.precision_ = precision
-        self._bind()
+        self.bind()
         return self
 
     @property

@@ -24,6 +24,7 @@ from scipy.linalg import hadamard
 from mercer.bases.projections import Project, Projection
 from mercer.contracts import Array, Precision
 from mercer.sampling import uniform_indices
+from mercer.validation import check_array, check_count
 
 #: A Walsh-Hadamard transform is made of small ones of this size, each a matrix product: several
 #: times as fast in NumPy as sums and differences of pairs.
@@ -92,6 +93,16 @@ class OrthogonalSystem(Projection):
     @property
     def _scale(self) -> float:
         return float(np.sqrt(len(self.signs) / self.drawn))
+
+    def check_state(self, n_rows: int) -> None:
+        """Refuse signs that are none, and rows that the transform does not have."""
+        check_array(self.signs, "signs", (n_rows,), "iu")
+        check_array(self.rows, "rows of the projection", (None,), "iu")
+        if np.any(np.abs(self.signs) != 1):
+            raise ValueError("signs must be +1 or -1")
+        if np.any(self.rows < 0) or np.any(self.rows >= self.width(n_rows)):
+            raise ValueError("rows of the projection must be those of its transform")
+        check_count(self.drawn, "drawn", minimum=max(1, len(self.rows)))
 
     def bound(self, precision: Precision) -> Project:
         """Return the transform with signs before it and a choice of rows after it."""

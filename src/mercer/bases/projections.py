@@ -16,6 +16,7 @@ from typing import Self, TypeAlias
 import numpy as np
 
 from mercer.contracts import Array, Precision
+from mercer.validation import check_array
 
 #: ``project(K, out)`` writes K G' to ``out`` and returns it; K is used up.
 Project: TypeAlias = Callable[[Array, Array], Array]
@@ -43,6 +44,10 @@ class Projection(ABC):
     @abstractmethod
     def shape(self) -> tuple[int, int]:
         """(M, n)."""
+
+    @abstractmethod
+    def check_state(self, n_rows: int) -> None:
+        """Refuse arrays that do not make a matrix of ``n_rows`` columns."""
 
     @abstractmethod
     def bound(self, precision: Precision) -> Project:
@@ -77,6 +82,10 @@ class DenseProjection(Projection):
         """(M, n)."""
         size, n_rows = self.matrix.shape
         return size, n_rows
+
+    def check_state(self, n_rows: int) -> None:
+        """Refuse a matrix of other columns."""
+        check_array(self.matrix, "the projection", (None, n_rows))
 
     def bound(self, precision: Precision) -> Project:
         """Return the product with the matrix in this precision."""

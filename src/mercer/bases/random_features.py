@@ -13,7 +13,7 @@ from mercer.bases.landmarks import DEFAULT_SIZE
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
-from mercer.kernels.feature_maps import WeightedFeatures, chosen_features
+from mercer.kernels.feature_maps import WeightedFeatures, check_features, chosen_features
 from mercer.sampling import uniform_indices
 from mercer.validation import (
     check_choice,
@@ -63,6 +63,8 @@ class RandomFeatures(BasisTransformer):
     >>> bool(abs(Z[0] @ Z[1] - np.exp(-0.5)) < 0.02)
     True
     """
+
+    state = (*BasisTransformer.state, "features_")
 
     def __init__(
         self,
@@ -185,6 +187,11 @@ class RandomFeatures(BasisTransformer):
     def size(self) -> int:
         """M, the number of features (the columns of X for the linear kernel)."""
         return self.features_.size
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse features that are no map of ``n_features`` columns."""
+        super().check_state(n_features)
+        check_features(self.features_, n_features)
 
     def evaluate(self, X: Rows, out: Array | None = None) -> Array:
         """Return ``psi(x, w_j) / sqrt(M)``."""

@@ -72,6 +72,7 @@ class Sketch(GradedBasis):
     """
 
     local = True
+    state = (*GradedBasis.state, "points_", "projection_", "indices_", "n_dropped_")
     _points = "points_"
     _project: Project
 
@@ -126,11 +127,21 @@ class Sketch(GradedBasis):
         self.projection_ = self._drawn_from.draw(n_rows, size, rng)
         order, self.precision_ = self._factorize(self.gram(), precision, may_widen)
         self.projection_ = self.projection_.chosen(order)
-        self._bind()
+        self.bind()
         return self
 
-    def _bind(self) -> None:
-        super()._bind()
+    def check_state(self, n_features: int) -> None:
+        """Refuse points, or a projection, that are not those of one set of rows."""
+        super().check_state(n_features)
+        if not isinstance(self.projection_, Projection):
+            kind = type(self.projection_).__name__
+            raise ValueError(f"the projection must be one, got {kind}")
+        self.projection_.check_state(len(self.points_))
+        check_count(self.size, "the number of functions")
+
+    def bind(self) -> None:
+        """Prepare K(., z), the grading, and the product with G'."""
+        super().bind()
         self._project = self.projection_.bound(self.precision_)
 
     @property

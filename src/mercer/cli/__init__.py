@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from typing import Any
 
 NEEDED = ("typer", "rich")
 
@@ -16,4 +18,16 @@ def main() -> None:
             raise
         print(f"mercer needs {error.name}: pip install mercer[cli]", file=sys.stderr)
         sys.exit(1)
+    if sys.platform == "win32":
+        write_utf8(sys.stdout, sys.stderr)
     app()
+
+
+def write_utf8(*streams: Any) -> None:
+    """Write UTF-8 to pipes and files, as on other systems.
+
+    Windows has an encoding of each country there, which not every label or column name fits into.
+    """
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The commands together, and what they share: ``--version``, ``--debug`` and errors as one line."""
+"""All commands, and what they share: ``--version``, ``--debug`` and errors as one line."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from mercer.validation import EngineError
 
 
 class Commands(TyperGroup):
-    """Shows what the library refuses as one line instead of a traceback."""
+    """Shows errors that a user can fix as one line instead of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what the user can mend ends with the exit code 2."""
+        """Run a command; errors that the user can fix end with exit code 2."""
         try:
             with warnings_as_lines():
                 return super().invoke(ctx)
@@ -32,7 +32,7 @@ class Commands(TyperGroup):
 app = typer.Typer(
     name="mercer",
     cls=Commands,
-    help="Least-squares kernel learning: fit a model to a file, predict with it, look into it.",
+    help="Least-squares kernel learning: fit a model to a file, predict with it, inspect it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

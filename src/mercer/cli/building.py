@@ -1,4 +1,4 @@
-"""From the words of the command line to an estimator."""
+"""From text on the command line to an estimator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer.validation import check_choice
 
 
 def number_or(word: str, option: str, text: str) -> float | str:
-    """Return a number, or ``word`` if that is what the text says.
+    """Return a number, or ``word`` if the text is that word.
 
     >>> number_or("auto", "--alpha", "1e-3"), number_or("auto", "--alpha", "auto")
     (0.001, 'auto')
@@ -45,13 +45,15 @@ def build_basis(name: str, components: int | None) -> str | BasisTransformer:
     if name == "auto":
         return Landmarks(components)
     if "n_components" not in BASES[name]().get_params():
-        raise ValueError(f"--components must be left out for --basis {name}: it has one a row")
+        raise ValueError(
+            f"--components must be left out for --basis {name}, which has one function per row"
+        )
     basis: BasisTransformer = BASES[name]().set_params(n_components=components)
     return basis
 
 
 def check_solver(name: str) -> str:
-    """Return the name of a solver, or say which is closest."""
+    """Return the name of a solver; refuse unknown names with the closest match."""
     return check_choice(name, "--solver", list(SOLVERS))
 
 

@@ -1,21 +1,20 @@
-"""Pictures of rankings: NDCG against the number of rows that are looked at."""
+"""Pictures of rankings: NDCG@k against k."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from mercer.cli.drawing import INK, styled
-from mercer.models import atomic_path
+from mercer.cli.drawing import INK, save_figure, styled
 
 
 def draw_ndcg(curve: Sequence[float], by_chance: Sequence[float], label: str, out: Path) -> None:
-    """Draw NDCG@1, NDCG@2 and so on, beside those of a random order, and write the picture."""
+    """Draw NDCG@k of a ranking and of a random order, and write the picture."""
     with styled() as Figure:
         figure = Figure(figsize=(6.4, 4.2), facecolor="white", layout="constrained")
         axes = figure.add_subplot()
         ranks = range(1, len(curve) + 1)
-        axes.plot(ranks, by_chance, color="#9aa5b1", linestyle="--", label="rows in any order")
+        axes.plot(ranks, by_chance, color="#9aa5b1", linestyle="--", label="random order")
         axes.plot(ranks, curve, color="#0b6e99", marker="o", linewidth=2, label="KernelRanker")
         axes.legend(frameon=False)
         for k in (1, len(curve)):
@@ -27,9 +26,10 @@ def draw_ndcg(curve: Sequence[float], by_chance: Sequence[float], label: str, ou
                 ha="center",
                 color=INK,
             )
-        axes.set(xlabel="k, rows that are looked at", ylabel="mean NDCG@k", xticks=list(ranks))
+        axes.set(
+            xlabel="k, the number of rows from the top", ylabel="mean NDCG@k", xticks=list(ranks)
+        )
         axes.margins(y=0.25)
         axes.grid(axis="y", color="#e4e8ec")
         axes.set_title(f"Ranking of {label}", fontweight="bold")
-        with atomic_path(out) as partial:
-            figure.savefig(partial, format=out.suffix[1:].lower(), dpi=140)
+        save_figure(figure, out)

@@ -1,4 +1,4 @@
-"""``mercer demo``: letters recognized, beside what scikit-learn does with the same kernel."""
+"""``mercer demo``: letter recognition, compared with scikit-learn and the same kernel."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 
 from mercer.cli.files import check_output
-from mercer.cli.memory import peak_text
 from mercer.cli.output import stderr, stdout
 from mercer.cli.picture import draw
+from mercer.cli.sizes import peak_text
 from mercer.cli.tables import columns, facts
 
 #: Rows and landmarks; and the rows of the exact kernel, whose time grows with their cube.
@@ -28,10 +28,14 @@ TITLES = {
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The file for the picture.")] = Path("mercer-demo.png"),
-    quick: Annotated[bool, typer.Option("--quick", help="Few rows: a few seconds.")] = False,
+    out: Annotated[Path, typer.Option(help="The file to write the picture to.")] = Path(
+        "mercer-demo.png"
+    ),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use few rows, for a few seconds.")
+    ] = False,
 ) -> None:
-    """Recognize letters: train on the data set that comes with mercer and compare."""
+    """Train a letter classifier on the bundled data and compare it with scikit-learn."""
     out = check_output(out, [], [".png", ".pdf", ".svg"])
     size = QUICK if quick else FULL
     console, progress = stdout(), stderr()
@@ -52,8 +56,8 @@ def demo(
     console.print(_comparison(results))
     console.print(
         "scikit-learn was given the bandwidth and the alpha that mercer chose; choosing alpha is "
-        "part of mercer's time. Each method ran in a process of its own, and its peak memory is "
-        "that of the whole process."
+        "part of mercer's time. Each method ran in its own process, and its peak memory is that "
+        "of the whole process."
     )
     if results["exact"]["rows"] < size["rows"]:
         console.print(
@@ -68,12 +72,15 @@ def _run(name: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Run one method in a fresh process and return its result."""
     command = [sys.executable, "-W", "ignore", "-m", "mercer.cli.demo_method"]
     done = subprocess.run(
-        [*command, name, json.dumps(settings)], stdout=subprocess.PIPE, text=True, check=False
+        [*command, name, json.dumps(settings)],
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        check=False,
     )
     if done.returncode:
         raise OSError(
-            f"{TITLES[name]} ended with the exit code {done.returncode} (a negative one is a "
-            f"signal, often too little memory): try mercer demo --quick"
+            f"{TITLES[name]} ended with exit code {done.returncode} (a negative code is a "
+            f"signal, often for lack of memory): try mercer demo --quick"
         )
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
@@ -94,12 +101,12 @@ def _comparison(results: dict[str, dict[str, Any]]) -> Any:
         (
             (
                 TITLES[name],
-                f"{found['rows']:,}",
-                f"{100 * found['accuracy']:.2f} %",
-                f"{found['fit_seconds']:.2f} s",
-                f"{found['predict_seconds']:.2f} s",
-                peak_text(found["peak_bytes"]),
+                f"{result['rows']:,}",
+                f"{100 * result['accuracy']:.2f} %",
+                f"{result['fit_seconds']:.2f} s",
+                f"{result['predict_seconds']:.2f} s",
+                peak_text(result["peak_bytes"]),
             )
-            for name, found in results.items()
+            for name, result in results.items()
         ),
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer import KernelClassifier, Landmarks, load_letter
-from mercer.cli.memory import peak_bytes
+from mercer.engines.memory import peak_memory
 
 
 def mercer_classifier(settings: dict[str, Any]) -> Any:
@@ -69,7 +69,7 @@ METHODS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 def run(name: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Fit and test one method; return what it took and found."""
+    """Fit and test one method; return its scores and costs."""
     data = load_letter()
     rows = settings["rows"]
     start = time.perf_counter()
@@ -82,7 +82,7 @@ def run(name: str, settings: dict[str, Any]) -> dict[str, Any]:
         "accuracy": float(np.mean(predicted == data.y_test)),
         "fit_seconds": fitted - start,
         "predict_seconds": done - fitted,
-        "peak_bytes": peak_bytes(),
+        "peak_bytes": peak_memory(),
     }
     if isinstance(model, KernelClassifier) and model.cv_results_ is not None:
         classes, path = model.classes_, model.cv_results_

@@ -1,10 +1,13 @@
-"""What pictures have in common: matplotlib, if it is there, and how lines and letters look."""
+"""What all pictures share: matplotlib, if it is installed, and a style."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from mercer.storage import atomic_path
 
 INK, FAINT = "#22313f", "#d5dbe1"
 STYLE: Any = {
@@ -21,13 +24,19 @@ STYLE: Any = {
 
 @contextmanager
 def styled() -> Iterator[Any]:
-    """Yield matplotlib's class of figures; inside, they look as all pictures here do."""
+    """Yield matplotlib's Figure class, with the style of all pictures here."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(
-            "the picture is drawn with matplotlib, which is not installed: pip install mercer[cli]"
+            "drawing the picture needs matplotlib: pip install mercer[cli]"
         ) from error
     with rc_context(STYLE):
         yield Figure
+
+
+def save_figure(figure: Any, out: Path) -> None:
+    """Write a figure by the extension of its file, whole or not at all."""
+    with atomic_path(out) as partial:
+        figure.savefig(partial, format=out.suffix[1:].lower(), dpi=140)

@@ -3,186 +3,131 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.building import (
-    build_basis,
-    build_estimator,
-    build_kernel,
-    check_solver,
-    number_or,
-)
+from mercer.cli.building import build_estimator
 from mercer.cli.files import check_output
 from mercer.cli.holdout import hold_out
-from mercer.cli.memory import peak_bytes, peak_text
+from mercer.cli.options import (
+    Columns,
+    ComputeOptions,
+    ModelOptions,
+    SolverOptions,
+    Weight,
+    split_names,
+    with_groups,
+)
 from mercer.cli.output import stdout
+from mercer.cli.reading import Reading
 from mercer.cli.scoring import scores_on
+from mercer.cli.sizes import file_text, peak_row
 from mercer.cli.tables import chosen, facts, path_table
 from mercer.cli.task import decide_task
 from mercer.contracts import RowSource
-from mercer.labels import join, read_sheet
+from mercer.labelling import join, read_sheet
 from mercer.models import save
 from mercer.models.saving import with_suffix
-from mercer.selection.plan import human_bytes
-from mercer.sources import ArraySource, names_columns, open_rows
+from mercer.sources import ArraySource
 
 
+@with_groups
 def fit(
     data: Annotated[
         Path, typer.Argument(help="A .csv, .tsv, .parquet, .npy, .npz or .svm file, or a folder.")
     ],
-    out: Annotated[Path, typer.Option(help="The file for the model.")],
+    out: Annotated[Path, typer.Option(help="The file to write the model to.")],
+    *,
     target: Annotated[
         str | None, typer.Option(help="The target column (.npz: an array; .npy: another file).")
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option(help="A sheet of mercer label that was filled in; the file is its pool."),
+        typer.Option(help="A filled-in sheet of mercer label; DATA is the pool it came from."),
     ] = None,
     skip_unlabelled: Annotated[
-        bool, typer.Option("--skip-unlabelled", help="Leave out rows of --labels without a label.")
+        bool, typer.Option("--skip-unlabelled", help="Skip rows of --labels without a label.")
     ] = False,
     task: Annotated[str, typer.Option(help="auto, regression or classification.")] = "auto",
-    weight: Annotated[str | None, typer.Option(help="The column of weights.")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="The features: names with commas between. Default: all.")
-    ] = None,
-    kernel: Annotated[str, typer.Option(help="The kernel, by name.")] = "gaussian",
-    bandwidth: Annotated[
-        str | None, typer.Option(help="A number, or median: the median distance of rows.")
-    ] = None,
-    basis: Annotated[
-        str, typer.Option(help="auto, full, landmarks, random_features or sketch.")
-    ] = "auto",
-    components: Annotated[
-        int | None, typer.Option(help="How many landmarks, random features or sketches.")
-    ] = None,
-    solver: Annotated[
-        str, typer.Option(help="auto, ridge, pcg, kcgm, gradient_descent or cutoff.")
-    ] = "auto",
-    alpha: Annotated[str, typer.Option(help="The penalty, or auto to choose it.")] = "auto",
-    selection: Annotated[str, typer.Option(help="How alpha is chosen: gcv, kfold or loo.")] = "gcv",
+    weight: Weight = None,
+    columns: Columns = None,
+    model: ModelOptions,
+    solving: SolverOptions,
     intercept: Annotated[
         bool, typer.Option("--intercept/--no-intercept", help="Fit a constant without penalty.")
     ] = True,
-    dtype: Annotated[str, typer.Option(help="auto, float32 or float64.")] = "auto",
-    memory_limit: Annotated[
-        str, typer.Option(help="What the fit may take, such as 2GB; auto: half of what is free.")
-    ] = "auto",
-    shards: Annotated[
-        int | None, typer.Option(help="Cut the rows into so many shards and fit over them.")
-    ] = None,
-    combine: Annotated[
-        str, typer.Option(help="What is made of shards: sum, average, newton or conjugate.")
-    ] = "sum",
-    rounds: Annotated[int, typer.Option(help="Rounds of --combine newton or conjugate.")] = 8,
-    engine: Annotated[
-        str | None, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")
-    ] = None,
+    compute: ComputeOptions,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="A folder to go on from, if a fit over shards is stopped.")
+        Path | None, typer.Option(help="A folder to resume from if a fit over shards is stopped.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="For landmarks, features, folds and --holdout.")] = 0,
     test: Annotated[Path | None, typer.Option(help="A file of rows to score the model on.")] = None,
     holdout: Annotated[
-        float, typer.Option(help="A share of the rows to set aside and score the model on.")
+        float, typer.Option(help="The fraction of rows to set aside and score the model on.")
     ] = 0.0,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show every alpha tried, and what shards sent.")
     ] = False,
 ) -> None:
-    """Fit a model to the rows of a file and write it to another."""
-    console = stdout()
-    inputs = [data] if test is None else [data, test]
-    if labels is not None:
-        inputs += [labels, labels.with_suffix(".json")]
-    out = check_output(with_suffix(out), inputs)
+    """Fit a model to the rows of a file and save it."""
     if test is not None and holdout:
         raise ValueError("--test and --holdout must not both be given: choose one")
     if skip_unlabelled and labels is None:
-        raise ValueError("--skip-unlabelled is about the rows of --labels: give both")
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
+        raise ValueError("--skip-unlabelled applies to the rows of --labels: give both")
+    reading = Reading("a fit", "targets", target, weight, split_names(columns))
     rows: RowSource
-    if labels is not None:
-        known = {"--weight": weight, "--columns": columns, "--holdout": holdout or None}
-        _check_labelled({**known, "--target": None if test is not None else target})
-        rows = _labelled(data, labels, skip_unlabelled)
+    inputs = [data] if test is None else [data, test]
+    if labels is None:
+        out = check_output(with_suffix(out), inputs)
+        rows = reading.open(compute.reachable(data))
     else:
-        # Workers need not run in the folder of this command.
-        rows = _open(data if engine is None else data.absolute(), target, weight, names)
+        out = check_output(with_suffix(out), [*inputs, labels, labels.with_suffix(".json")])
+        given = {"--weight": weight, "--columns": columns, "--holdout": holdout or None}
+        _check_labelled({**given, "--target": None if test is not None else target})
+        rows = _labelled(data, labels, skip_unlabelled)
     kind, why = decide_task(rows, task)
-    model = build_estimator(
-        kind,
-        kernel=build_kernel(kernel, bandwidth),
-        basis=build_basis(basis, components),
-        solver=check_solver(solver),
-        alpha=number_or("auto", "--alpha", alpha),
-        selection=selection,
-        fit_intercept=intercept,
-        dtype=dtype,
-        memory_limit=memory_limit,
-        random_state=seed,
-        verbose=1,
-        shards=shards,
-        combine=combine,
-        rounds=rounds,
-        engine=engine,
-        checkpoint=checkpoint,
-    )
+    settings = {**model.parameters(), **solving.parameters(), **compute.parameters()}
+    settings |= {"fit_intercept": intercept, "checkpoint": checkpoint, "verbose": 1}
+    estimator = build_estimator(kind, **settings)
     held: RowSource | None = None
     label = f"{test}"
     if test is not None:
-        held = _open(test, target, None, names or rows.feature_names, rows.n_features)
+        held = reading.open_test(test, rows)
     elif holdout:
-        rows, held = hold_out(rows, holdout, seed)
+        rows, held = hold_out(rows, holdout, model.seed)
         label = f"{data} that were set aside"
-    model.fit(rows)
-    model.set_params(verbose=0)
-    written = save(model, out)
+    estimator.fit(rows)
+    estimator.set_params(verbose=0)
+    written = save(estimator, out)
 
-    table = [("task", f"{kind} ({why})"), *chosen(model)]
-    table.append(("peak memory", f"{peak_text(peak_bytes())} resident, the whole process"))
-    if held is not None:
-        table += scores_on(model, held, label)
-    table.append(("model", f"{written} ({human_bytes(written.stat().st_size)})"))
-    console.print(facts(type(model).__name__, table))
-    if verbose and model.fit_.communication is not None:
-        console.print(str(model.fit_.communication))
-    if verbose and model.cv_results_ is not None:
-        found = model.cv_results_
-        console.print(path_table(found["alpha"], found["mean_squared_error"], model.alpha_))
+    table = [("task", f"{kind} ({why})"), *chosen(estimator), peak_row()]
+    table += [] if held is None else scores_on(estimator, held, label)
+    stdout().print(facts(type(estimator).__name__, [*table, ("model", file_text(written))]))
+    if verbose:
+        _show_details(estimator)
 
 
-def _open(
-    path: Path,
-    target: str | None,
-    weight: str | None,
-    columns: list[str] | None,
-    n_features: int | None = None,
-) -> RowSource:
-    """Open rows with their targets; an .npz archive may leave them unnamed, as ``y``."""
-    if target is None and names_columns(path):
-        raise ValueError(f"a fit needs targets: name the column of {path} with --target")
-    named = columns if names_columns(path) else None
-    source = open_rows(path, target, weight, named, n_features=n_features)
-    if not source.has_target:
-        raise ValueError(f"{path} has no array 'y' of targets: name another one with --target")
-    return source
+def _show_details(model: Any) -> None:
+    """Show what shards sent, and the score of every alpha."""
+    communication = getattr(model, "communication_", None)
+    if communication is not None:
+        stdout().print(str(communication))
+    path = model.cv_results_
+    if path is not None:
+        stdout().print(path_table(path["alpha"], path["mean_squared_error"], model.alpha_))
 
 
 #: Why options must be left out where rows were drawn to be labelled.
 REASONS = {
     "--target": "the sheet has the labels",
     "--weight": "the sheet has the weights",
-    "--columns": "the sheet knows the columns",
-    "--holdout": "rows that were drawn by importance are no fair test, and --test is one",
+    "--columns": "the sheet has the names of the columns",
+    "--holdout": "rows that were drawn by importance are not a fair test; use --test",
 }
 
 
 def _check_labelled(given: dict[str, object]) -> None:
-    """Refuse options that a sheet of labels leaves no room for."""
+    """Refuse options that contradict a sheet of labels."""
     for option, value in given.items():
         if value is not None:
             raise ValueError(f"{option} must be left out with --labels: {REASONS[option]}")
@@ -191,5 +136,5 @@ def _check_labelled(given: dict[str, object]) -> None:
 def _labelled(data: Path, labels: Path, skip_unlabelled: bool) -> RowSource:
     """Return the rows of a pool that have labels, with their weights."""
     sheet = read_sheet(labels)
-    found = join(data, sheet, skip_unlabelled=skip_unlabelled)
-    return ArraySource(found.X, found.y, found.sample_weight, sheet.drawn.columns)
+    joined = join(data, sheet, skip_unlabelled=skip_unlabelled)
+    return ArraySource(joined.X, joined.y, joined.sample_weight, sheet.drawn.columns)

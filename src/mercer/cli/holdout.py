@@ -1,4 +1,4 @@
-"""Some rows of a source set aside at random, without reading any of them into memory."""
+"""A random subset of rows set aside for testing, without reading them into memory."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ChosenRows:
         return self.source.take(self.chosen[indices])
 
     def targets(self, rows: int) -> Iterator[Array]:
-        """Yield y alone, in blocks."""
+        """Yield y in blocks, without the features."""
         start = 0
         for y in self.source.targets(rows):
             at = self._within(start, len(y))
@@ -79,7 +79,7 @@ class ChosenRows:
 
 
 def hold_out(source: RowSource, share: float, seed: int) -> tuple[RowSource, RowSource]:
-    """Return the rows to train on and, drawn at random, the share of them to test on."""
+    """Return the rows to train on, and a random fraction of all rows to test on."""
     number = round(check_number(share, "--holdout", above=0.0) * source.n_rows)
     if not 0 < number < source.n_rows:
         raise ValueError(

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from mercer.cli.output import stdout
+from mercer.cli.sizes import file_text
 from mercer.cli.tables import chosen, facts
 from mercer.models import load
 from mercer.models.loading import find_model, written_by
-from mercer.selection.plan import human_bytes
 
 
 def info(model: Annotated[Path, typer.Argument(help="A model file.")]) -> None:
-    """Show what a model is and how it was found."""
+    """Show what is in a model file and how the model was fitted."""
     file = find_model(model)
     fitted: Any = load(file)
     rows = chosen(fitted)
@@ -27,9 +27,8 @@ def info(model: Annotated[Path, typer.Argument(help="A model file.")]) -> None:
     if hasattr(fitted, "classes_"):
         rows.insert(1, ("classes", f"{len(fitted.classes_)}: {_some(fitted.classes_)}"))
     summed = fitted.fit_.folds is not None or fitted.fit_.dual_rows is not None
-    rows.append(("sums over rows", "kept: partial_fit goes on" if summed else "not kept"))
-    size = human_bytes(file.stat().st_size)
-    rows.append(("file", f"{file} ({size}, written by mercer {written_by(file)})"))
+    rows.append(("sums over rows", "kept: partial_fit can add rows" if summed else "not kept"))
+    rows.append(("file", file_text(file, f", written by mercer {written_by(file)}")))
     stdout().print(facts(type(fitted).__name__, rows))
 
 

@@ -2,123 +2,73 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.building import build_basis, build_kernel, number_or
 from mercer.cli.files import check_output
+from mercer.cli.options import Columns, ComputeOptions, ModelOptions, split_names, with_groups
 from mercer.cli.output import stdout
+from mercer.cli.sizes import file_text
 from mercer.cli.tables import facts
 from mercer.estimators import ImportanceLabeller
 from mercer.estimators.summary import describe
-from mercer.labels import LabelPool, Sheet, draw_again, read_sheet, sheet_files, write_sheet
-from mercer.selection.plan import human_bytes
-
-#: What decides which rows are drawn, as it is where no option is given. Records keep it.
-SETTINGS: dict[str, Any] = {
-    "kernel": "gaussian",
-    "bandwidth": None,
-    "basis": "auto",
-    "components": None,
-    "alpha": "auto",
-    "seed": 0,
-}
+from mercer.labelling import LabelPool, Sheet, draw_again, read_sheet, sheet_files, write_sheet
 
 
+@with_groups
 def label(
+    context: typer.Context,
     data: Annotated[
         Path, typer.Argument(help="The pool: a .csv, .tsv, .parquet, .npy, .npz or .svm file.")
     ],
     budget: Annotated[int, typer.Option(help="How many rows to draw.")],
     out: Annotated[Path, typer.Option(help="A new .csv or .parquet file for the rows to label.")],
+    *,
     ids: Annotated[
-        str | None, typer.Option("--id", help="The column of ids. Default: the number of a row.")
+        str | None, typer.Option("--id", help="The column of ids. Default: the row number.")
     ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="The features: names with commas between. Default: all.")
-    ] = None,
+    columns: Columns = None,
     more: Annotated[
         Path | None,
-        typer.Option(help="A sheet to go on from: its labels are kept, its settings taken over."),
+        typer.Option(help="An earlier sheet to add rows to, with its labels and its settings."),
     ] = None,
     label_studio: Annotated[
-        Path | None, typer.Option(help="A .json file for the same rows as Label Studio's tasks.")
+        Path | None, typer.Option(help="A .json file for the same rows as Label Studio tasks.")
     ] = None,
-    kernel: Annotated[
-        str | None, typer.Option(help="The kernel, by name. Default: gaussian.")
-    ] = None,
-    bandwidth: Annotated[
-        str | None, typer.Option(help="A number, or median: the median distance of rows.")
-    ] = None,
-    basis: Annotated[
-        str | None,
-        typer.Option(help="auto, full, landmarks, random_features or sketch. Default: auto."),
-    ] = None,
-    components: Annotated[
-        int | None, typer.Option(help="How many landmarks, random features or sketches.")
-    ] = None,
-    alpha: Annotated[
-        str | None, typer.Option(help="The penalty of the scores, or auto. Default: auto.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="For landmarks, features and draws. Default: 0.")
-    ] = None,
-    memory_limit: Annotated[
-        str, typer.Option(help="What scoring may take, such as 2GB; auto: half of what is free.")
-    ] = "auto",
-    shards: Annotated[
-        int | None, typer.Option(help="Cut the pool into so many shards and score over them.")
-    ] = None,
-    engine: Annotated[
-        str | None, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")
-    ] = None,
+    model: ModelOptions,
+    compute: ComputeOptions,
 ) -> None:
-    """Draw the rows of a pool that are worth a label, and write a sheet to fill in."""
-    console = stdout()
+    """Draw the rows of a pool that are worth labelling, and write a sheet to fill in."""
     inputs = [data] if more is None else [data, more, more.with_suffix(".json")]
     files = list(sheet_files(check_output(out, inputs)))
     if label_studio is not None:
-        files.append(check_output(label_studio, [*inputs, *files], [".json"]))
-    given: dict[str, Any] = {
-        "kernel": kernel,
-        "bandwidth": bandwidth,
-        "basis": basis,
-        "components": components,
-        "alpha": alpha,
-        "seed": seed,
-    }
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
+        files.append(check_output(label_studio, [*inputs, *files], [".json"], "--label-studio"))
+    names = split_names(columns)
     before = None if more is None else read_sheet(more)
-    settings = {name: SETTINGS[name] if given[name] is None else given[name] for name in given}
     if before is not None:
-        settings, ids, names = _taken_over(before, given, ids, names, more)
+        given = {name: value for name, value in asdict(model).items() if _given(context, name)}
+        asked = {**given, "id": ids, "columns": names}
+        model, ids, names = _resumed(before, asked, more)
     labeller = ImportanceLabeller(
-        build_kernel(settings["kernel"], settings["bandwidth"]),
-        build_basis(settings["basis"], settings["components"]),
-        number_or("auto", "--alpha", settings["alpha"]),
-        budget,
-        memory_limit=memory_limit,
-        random_state=settings["seed"],
-        verbose=1,
-        shards=shards,
-        engine=engine,
+        **model.parameters(), **compute.parameters(), budget=budget, verbose=1
     )
-    # Workers need not run in the folder of this command.
-    pool = LabelPool(data if engine is None else data.absolute(), names, ids)
+    pool = LabelPool(compute.reachable(data), names, ids)
     if before is None:
         labeller.fit(pool.source)
     else:
         draw_again(labeller, pool, before).select(budget)
     sheet = write_sheet(
-        labeller, pool, out, before=before, label_studio=label_studio, settings=settings
+        labeller, pool, out, before=before, label_studio=label_studio, settings=asdict(model)
     )
-    table = _found(labeller, sheet, pool)
+    table = _summary(labeller, sheet, pool)
     table += [
-        (name, f"{file} ({human_bytes(file.stat().st_size)})")
+        (name, file_text(file))
         for name, file in zip(("sheet", "record", "tasks"), files, strict=False)
     ]
+    console = stdout()
     console.print(facts(f"Rows of {data} to label", table))
     console.print(
         f"Fill in the column 'label', then: mercer fit {data} --labels {out} --out model",
@@ -126,31 +76,34 @@ def label(
     )
 
 
-def _taken_over(
-    before: Sheet,
-    given: dict[str, Any],
-    ids: str | None,
-    names: list[str] | None,
-    more: Path | None,
-) -> tuple[dict[str, Any], str | None, list[str] | None]:
-    """Return settings, ids and columns of a sheet; options that say otherwise are refused."""
+def _given(context: typer.Context, name: str) -> bool:
+    """Return whether an option was given, even if with its default value."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _resumed(
+    before: Sheet, asked: dict[str, Any], more: Path | None
+) -> tuple[ModelOptions, str | None, list[str] | None]:
+    """Return options, ids and columns of an earlier sheet; refuse options that contradict it."""
     drawn = before.drawn
-    settings = drawn.settings
-    if set(settings) != set(SETTINGS):
-        raise ValueError(f"{more} must be a sheet of mercer label, got one of Python: go on there")
+    if set(drawn.settings) != set(asdict(ModelOptions())):
+        raise ValueError(
+            f"{more} must be a sheet of mercer label, got one written from Python: continue it "
+            f"there"
+        )
     known_id = None if drawn.pool.ids is None else drawn.id_name
-    asked = {**given, "id": ids, "columns": names}
-    known = {**settings, "id": known_id, "columns": drawn.columns}
+    known = {**drawn.settings, "id": known_id, "columns": drawn.columns}
     for name, value in asked.items():
         if value is not None and value != known[name]:
             raise ValueError(
                 f"--{name} must be that of {more}, {known[name]!r}, got {value!r}: leave it out, "
-                f"or begin a new sheet"
+                f"or start a new sheet"
             )
-    return settings, known_id, drawn.columns
+    return ModelOptions(**drawn.settings), known_id, drawn.columns
 
 
-def _found(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> list[tuple[str, str]]:
+def _summary(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> list[tuple[str, str]]:
     """Return what was drawn, and how, as rows of a table."""
     rounds, seconds = sheet.drawn.rounds, labeller.seconds_
     labelled = len(sheet.labels) - len(sheet.unlabelled)

@@ -1,4 +1,4 @@
-"""The picture of the demo: what accuracy cost, how alpha was chosen, which letters are alike."""
+"""The picture of the demo: accuracy and cost, the choice of alpha, the most confused letters."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cli.drawing import FAINT, INK, styled
-from mercer.cli.memory import peak_text
+from mercer.cli.drawing import FAINT, INK, save_figure, styled
+from mercer.cli.sizes import peak_text
 from mercer.contracts import Array
-from mercer.models import atomic_path
 
 COLORS = {"mercer": "#0b6e99", "nystroem": "#d9822b", "exact": "#8a5aab"}
 TICKS = (1, 1.5, 2, 3, 5, 7)
@@ -28,28 +27,27 @@ def draw(
         _draw_cost(figure, cells[0], results, titles)
         _draw_path(figure.add_subplot(cells[1]), results["mercer"])
         _draw_letters(figure.add_subplot(cells[2]), results["mercer"])
-        found = results["mercer"]
+        result = results["mercer"]
         figure.suptitle(
-            f"Letter recognition: {100 * found['accuracy']:.2f} % of 4,000 test letters right, "
-            f"from {found['rows']:,} rows and {components:,} landmarks in "
-            f"{found['fit_seconds']:.1f} s",
+            f"Letter recognition: {100 * result['accuracy']:.2f} % of 4,000 test letters right, "
+            f"from {result['rows']:,} rows and {components:,} landmarks in "
+            f"{result['fit_seconds']:.1f} s",
             fontsize=14,
             fontweight="bold",
         )
-        with atomic_path(out) as partial:
-            figure.savefig(partial, format=out.suffix[1:].lower(), dpi=140)
+        save_figure(figure, out)
 
 
 def _draw_cost(
     figure: Any, cell: Any, results: dict[str, dict[str, Any]], titles: dict[str, str]
 ) -> None:
-    """What was reached and what it took: a group of bars each, from zero."""
+    """Accuracy, time and memory: a group of bars each, from zero."""
     measures: list[tuple[str, Callable[[dict[str, Any]], float], Callable[[float], str]]] = [
-        ("Test accuracy", lambda found: 100 * found["accuracy"], lambda value: f"{value:.2f} %"),
-        ("Seconds to fit", lambda found: found["fit_seconds"], lambda value: f"{value:.1f} s"),
+        ("Test accuracy", lambda result: 100 * result["accuracy"], lambda value: f"{value:.2f} %"),
+        ("Seconds to fit", lambda result: result["fit_seconds"], lambda value: f"{value:.1f} s"),
         (
             "Peak memory of the process",
-            lambda found: float(found["peak_bytes"] or 0),
+            lambda result: float(result["peak_bytes"] or 0),
             lambda value: peak_text(int(value) or None),
         ),
     ]
@@ -68,20 +66,20 @@ def _draw_cost(
         axes.set_title(title, loc="left")
 
 
-def _draw_path(axes: Any, found: dict[str, Any]) -> None:
-    """The score along the path of alphas, the chosen one marked."""
-    alphas, scores = np.array(found["alphas"]), np.array(found["scores"])
+def _draw_path(axes: Any, result: dict[str, Any]) -> None:
+    """The score of every alpha, with the chosen one marked."""
+    alphas, scores = np.array(result["alphas"]), np.array(result["scores"])
     usable = np.isfinite(scores)
-    best = scores[alphas == found["alpha"]][0]
+    best = scores[alphas == result["alpha"]][0]
     axes.loglog(
         alphas[usable], scores[usable], "-o", color=COLORS["mercer"], markersize=4, linewidth=1.8
     )
-    axes.axvline(found["alpha"], color=COLORS["nystroem"], linewidth=1.2, linestyle="--")
-    axes.plot([found["alpha"]], [best], "o", markersize=11, color=COLORS["nystroem"], zorder=3)
-    right = found["alpha"] < np.sqrt(alphas[0] * alphas[-1])
+    axes.axvline(result["alpha"], color=COLORS["nystroem"], linewidth=1.2, linestyle="--")
+    axes.plot([result["alpha"]], [best], "o", markersize=11, color=COLORS["nystroem"], zorder=3)
+    right = result["alpha"] < np.sqrt(alphas[0] * alphas[-1])
     axes.annotate(
-        f"chosen: {found['alpha']:.2g}",
-        (found["alpha"], 0.94),
+        f"chosen: {result['alpha']:.2g}",
+        (result["alpha"], 0.94),
         xycoords=("data", "axes fraction"),
         xytext=(8 if right else -8, 0),
         textcoords="offset points",
@@ -93,19 +91,19 @@ def _draw_path(axes: Any, found: dict[str, Any]) -> None:
     axes.yaxis.set_minor_formatter(_tick)
     axes.set_xlabel("alpha")
     axes.set_ylabel("mean squared error, all classes together")
-    axes.set_title(f"Choosing alpha by {found['criterion']}", loc="left")
+    axes.set_title(f"Choosing alpha by {result['criterion']}", loc="left")
     axes.grid(color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
 
 
 def _tick(value: float, position: int) -> str:
-    """Write a few round values of a logarithmic axis, and leave the others bare."""
+    """Label a few round values of a logarithmic axis."""
     leading = round(value / 10 ** np.floor(np.log10(value)), 6)
     return f"{value:g}" if leading in TICKS else ""
 
 
 def most_confused(confusion: Array, number: int) -> Array:
-    """Return the classes with the most mistakes, theirs or for them, in order.
+    """Return the classes that are confused most often, in either direction, in order.
 
     >>> most_confused(np.array([[9, 0, 2], [0, 9, 0], [1, 0, 9]]), 2).tolist()
     [0, 2]
@@ -115,12 +113,12 @@ def most_confused(confusion: Array, number: int) -> Array:
     return np.sort(np.argsort(-involved, kind="stable")[:number])
 
 
-def _draw_letters(axes: Any, found: dict[str, Any]) -> None:
-    """The mistakes among the letters that are taken for each other most."""
-    confusion = np.array(found["confusion"])
+def _draw_letters(axes: Any, result: dict[str, Any]) -> None:
+    """The mistakes among the letters that are confused most often."""
+    confusion = np.array(result["confusion"])
     chosen = most_confused(confusion, 11)
     wrong = (confusion - np.diag(np.diagonal(confusion)))[np.ix_(chosen, chosen)]
-    names = [found["classes"][i] for i in chosen]
+    names = [result["classes"][i] for i in chosen]
     axes.imshow(np.ma.masked_equal(wrong, 0), cmap="Oranges", vmin=0, vmax=1.3 * wrong.max())
     for row, column in zip(*np.nonzero(wrong), strict=True):
         count = wrong[row, column]
@@ -144,8 +142,8 @@ def _draw_letters(axes: Any, found: dict[str, Any]) -> None:
     axes.grid(which="minor", color=FAINT, linewidth=0.8)
     axes.tick_params(which="minor", length=0)
     axes.spines[:].set_visible(False)
-    axes.set_xlabel("taken for")
-    axes.set_ylabel("letter")
+    axes.set_xlabel("predicted")
+    axes.set_ylabel("true letter")
     total = int(confusion.sum() - np.trace(confusion))
     axes.set_title(f"The most confused letters ({total} mistakes in all)", loc="left")
 

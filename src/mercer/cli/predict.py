@@ -8,17 +8,18 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mercer.cli.files import WRITERS, check_output, write_table
+from mercer.cli.files import check_output, write_output
 from mercer.cli.output import stderr
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelClassifier
 from mercer.models import load
 from mercer.sources import names_columns, open_rows
+from mercer.storage import TABLE_WRITERS
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="A model from mercer fit or mercer.save.")],
-    data: Annotated[Path, typer.Argument(help="A file of rows; other columns are left unread.")],
+    data: Annotated[Path, typer.Argument(help="A file of rows; extra columns are ignored.")],
     out: Annotated[
         Path | None,
         typer.Option(help="A .csv, .parquet or .npy file. Default: CSV to standard output."),
@@ -27,15 +28,15 @@ def predict(
         bool, typer.Option("--proba", help="Also estimate the probability of every class.")
     ] = False,
 ) -> None:
-    """Predict with a model: a row number and a prediction for every row of a file."""
+    """Predict every row of a file: its number and its prediction."""
     if out is not None:
-        out = check_output(out, [model, data], WRITERS)
+        out = check_output(out, [model, data], TABLE_WRITERS)
     fitted: Any = load(model)
     if proba and not isinstance(fitted, KernelClassifier):
         raise ValueError(f"--proba needs a classifier, got a {type(fitted).__name__}: leave it out")
     rows = model_rows(fitted, data)
     table = predictions(fitted, rows, proba)
-    write_table(table, out)
+    write_output(table, out)
     if out is not None:
         stderr().print(f"{rows.n_rows:,} predictions written to {out}", soft_wrap=True)
 

@@ -8,19 +8,27 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mercer.cli.building import build_basis, build_kernel, check_solver, number_or
 from mercer.cli.curves import draw_ndcg
-from mercer.cli.files import WRITERS, check_output, write_table
-from mercer.cli.memory import peak_bytes, peak_text
+from mercer.cli.files import check_output, write_output
+from mercer.cli.options import (
+    Columns,
+    ComputeOptions,
+    ModelOptions,
+    SolverOptions,
+    Weight,
+    split_names,
+    with_groups,
+)
 from mercer.cli.output import stdout
+from mercer.cli.reading import Reading
+from mercer.cli.sizes import file_text, peak_row
 from mercer.cli.tables import chosen, columns, facts
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelRanker
 from mercer.metrics import ndcg, pairwise_error
 from mercer.models import save
 from mercer.models.saving import with_suffix
-from mercer.selection.plan import human_bytes
-from mercer.sources import names_columns, open_rows
+from mercer.storage import TABLE_WRITERS
 from mercer.validation import check_choice
 
 #: NDCG is shown at these, and drawn at all ranks up to the last.
@@ -28,13 +36,15 @@ RANKS = (1, 3, 5, 10)
 PICTURES = (".png", ".svg", ".pdf")
 
 
+@with_groups
 def rank(
     data: Annotated[
         Path,
         typer.Argument(help="An svmlight/LETOR file, or a .csv, .tsv, .parquet or .npz of rows."),
     ],
-    test: Annotated[Path | None, typer.Option(help="A file of rows to rank, and score on.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The file for the model.")] = None,
+    *,
+    test: Annotated[Path | None, typer.Option(help="A file of rows to rank and to score.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write the model to.")] = None,
     ranked: Annotated[
         Path | None,
         typer.Option(help="A .csv, .parquet or .npy file for the ranked list of --test."),
@@ -48,109 +58,72 @@ def rank(
     query: Annotated[
         str | None, typer.Option(help="The column of queries (svmlight files: qid).")
     ] = None,
-    weight: Annotated[str | None, typer.Option(help="The column of weights.")] = None,
-    names: Annotated[
-        str | None,
-        typer.Option("--columns", help="The features: names with commas between. Default: all."),
-    ] = None,
+    weight: Weight = None,
+    names: Columns = None,
     pair_weighting: Annotated[
-        str, typer.Option(help="Whether every pair counts the same, or every query.")
+        str, typer.Option(help="What counts the same: every pair, or every query.")
     ] = "pair",
-    kernel: Annotated[str, typer.Option(help="The kernel, by name.")] = "gaussian",
-    bandwidth: Annotated[
-        str | None, typer.Option(help="A number, or median: the median distance of rows.")
-    ] = None,
-    basis: Annotated[
-        str, typer.Option(help="auto, full, landmarks, random_features or sketch.")
-    ] = "auto",
-    components: Annotated[
-        int | None, typer.Option(help="How many landmarks, random features or sketches.")
-    ] = None,
-    solver: Annotated[
-        str, typer.Option(help="auto, ridge, pcg, kcgm, gradient_descent or cutoff.")
-    ] = "auto",
-    alpha: Annotated[str, typer.Option(help="The penalty, or auto to choose it.")] = "auto",
-    selection: Annotated[
-        str, typer.Option(help="How alpha is chosen: gcv, kfold or loo (queries left out).")
-    ] = "gcv",
-    dtype: Annotated[str, typer.Option(help="auto, float32 or float64.")] = "auto",
-    memory_limit: Annotated[
-        str, typer.Option(help="What the fit may take, such as 2GB; auto: half of what is free.")
-    ] = "auto",
-    shards: Annotated[
-        int | None, typer.Option(help="Cut the rows into so many shards and fit over them.")
-    ] = None,
-    combine: Annotated[
-        str, typer.Option(help="What is made of shards: sum, average, newton or conjugate.")
-    ] = "sum",
-    rounds: Annotated[int, typer.Option(help="Rounds of --combine newton or conjugate.")] = 8,
-    engine: Annotated[
-        str | None, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")
-    ] = None,
+    model: ModelOptions,
+    solving: SolverOptions,
+    compute: ComputeOptions,
     top: Annotated[int, typer.Option(help="How many rows of the first query to show.")] = 10,
-    seed: Annotated[int, typer.Option(help="For landmarks, features and folds.")] = 0,
 ) -> None:
     """Learn to rank the rows of each query; rank those of another file, and score the order."""
-    console = stdout()
     inputs = [data] if test is None else [data, test]
     if out is None and test is None:
         raise ValueError("there is nothing to do with the model: give --out, --test or both")
     if out is not None:
         out = check_output(with_suffix(out), inputs)
     if ranked is not None:
-        ranked = check_output(ranked, inputs, WRITERS)
+        ranked = check_output(ranked, inputs, TABLE_WRITERS, "--ranked")
     if plot is not None:
-        plot = check_output(plot, inputs, PICTURES)
+        plot = check_output(plot, inputs, PICTURES, "--plot")
     if test is None and (ranked is not None or plot is not None):
-        raise ValueError("--ranked and --plot are about rows to rank: give them with --test")
+        raise ValueError("--ranked and --plot need rows to rank: use them with --test")
     check_choice(pair_weighting, "--pair-weighting", ["pair", "query"])
-    features = None if names is None else [name.strip() for name in names.split(",")]
-    rows = _open(data if engine is None else data.absolute(), target, weight, features, query)
-    model = KernelRanker(
-        build_kernel(kernel, bandwidth),
-        build_basis(basis, components),
-        number_or("auto", "--alpha", alpha),
-        selection=selection,
-        solver=check_solver(solver),
-        pair_weighting=pair_weighting,
-        dtype=dtype,
-        memory_limit=memory_limit,
-        random_state=seed,
-        verbose=1,
-        shards=shards,
-        combine=combine,
-        rounds=rounds,
-        engine=engine,
-    )
-    held: RowSource | None = None
-    if test is not None:
-        known = features or rows.feature_names
-        held = _open(test, target, None, known, query, rows.n_features)
-    model.fit(rows)
-    model.set_params(verbose=0)
-    skipped = model.n_skipped_queries_
-    told = f"{model.n_queries_:,}" + (f", {skipped:,} of a single row left out" if skipped else "")
-    table = [("queries", told), *chosen(model)]
-    table.append(("peak memory", f"{peak_text(peak_bytes())} resident, the whole process"))
+    reading = Reading("a ranking", "relevance", target, weight, split_names(names), query)
+    rows = reading.open(compute.reachable(data))
+    settings = {**model.parameters(), **solving.parameters(), **compute.parameters()}
+    ranker = KernelRanker(**settings, pair_weighting=pair_weighting, verbose=1)
+    held = None if test is None else reading.open_test(test, rows)
+    ranker.fit(rows)
+    ranker.set_params(verbose=0)
+    table = [("queries", _queries(ranker)), *chosen(ranker), peak_row()]
     if out is not None:
-        written = save(model, out)
-        table.append(("model", f"{written} ({human_bytes(written.stat().st_size)})"))
-    console.print(facts("KernelRanker", table))
-    if held is None:
-        return
-    found = ranking(model, held)
-    if plot is not None and np.any(found["relevance"] < 0):
-        raise ValueError(f"{test} has negative relevance, which has no NDCG: leave out --plot")
-    console.print(_scores(found, held, f"{test}"))
-    console.print(_first_query(found, top))
+        table.append(("model", file_text(save(ranker, out))))
+    stdout().print(facts("KernelRanker", table))
+    if held is not None:
+        _rank_rows(ranker, held, f"{test}", top, ranked, plot)
+
+
+def _queries(ranker: KernelRanker) -> str:
+    skipped = ranker.n_skipped_queries_
+    return f"{ranker.n_queries_:,}" + (f", {skipped:,} of a single row left out" if skipped else "")
+
+
+def _rank_rows(
+    ranker: KernelRanker,
+    rows: RowSource,
+    label: str,
+    top: int,
+    ranked: Path | None,
+    plot: Path | None,
+) -> None:
+    """Rank rows, show how good the order is, and write the list and the picture."""
+    console = stdout()
+    order = ranking(ranker, rows)
+    if plot is not None and np.any(order["relevance"] < 0):
+        raise ValueError(f"{label} has negative relevance, which has no NDCG: leave out --plot")
+    console.print(_scores(order, rows, label))
+    console.print(_first_query(order, top))
     if ranked is not None:
-        write_table(found, ranked)
-        console.print(f"{held.n_rows:,} rows, in the order of their ranks, written to {ranked}")
+        write_output(order, ranked)
+        console.print(f"{rows.n_rows:,} rows, in the order of their ranks, written to {ranked}")
     if plot is not None:
-        even = found | {"score": np.zeros(held.n_rows)}  # equal scores share their gains
+        even = order | {"score": np.zeros(rows.n_rows)}  # equal scores share their gains
         ranks = range(1, RANKS[-1] + 1)
-        curve, by_chance = ([_ndcg(order, k) for k in ranks] for order in (found, even))
-        draw_ndcg(curve, by_chance, f"{test}", plot)
+        curve, by_chance = ([_ndcg(table, k) for k in ranks] for table in (order, even))
+        draw_ndcg(curve, by_chance, label, plot)
         console.print(f"NDCG@1 to NDCG@{RANKS[-1]} drawn in {plot}")
 
 
@@ -171,48 +144,30 @@ def ranking(model: KernelRanker, rows: RowSource) -> dict[str, Array]:
     return table | {"relevance": np.asarray(relevance, dtype=float)[order]}
 
 
-def _ndcg(found: dict[str, Array], k: int) -> float:
-    y = found["relevance"]
+def _ndcg(order: dict[str, Array], k: int) -> float:
+    y = order["relevance"]
     graded = bool(np.all(y == np.round(y))) and float(y.max()) < 50
-    return ndcg(y, found["score"], found["query"], k, gain="exponential" if graded else "linear")
+    return ndcg(y, order["score"], order["query"], k, gain="exponential" if graded else "linear")
 
 
-def _scores(found: dict[str, Array], rows: RowSource, label: str) -> Any:
+def _scores(order: dict[str, Array], rows: RowSource, label: str) -> Any:
     """Return the table of how good the order is; negative relevance has no NDCG."""
-    number = len(np.unique(found["query"]))
-    error = pairwise_error(found["relevance"], found["score"], found["query"])
+    number = len(np.unique(order["query"]))
+    error = pairwise_error(order["relevance"], order["score"], order["query"])
     table = [("pairs in the wrong order", f"{error:.4f}")]
-    if not np.any(found["relevance"] < 0):
-        table += [(f"NDCG@{k}", f"{_ndcg(found, k):.4f}") for k in RANKS]
+    if not np.any(order["relevance"] < 0):
+        table += [(f"NDCG@{k}", f"{_ndcg(order, k):.4f}") for k in RANKS]
     return facts(f"On {number:,} queries, {rows.n_rows:,} rows of {label}", table)
 
 
-def _first_query(found: dict[str, Array], top: int) -> Any:
+def _first_query(order: dict[str, Array], top: int) -> Any:
     """Return the best rows of the first query as a table."""
-    first = found["query"] == found["query"][0]
+    first = order["query"] == order["query"][0]
     shown = [
         (f"{rank}", f"{row}", f"{score:.4g}", f"{y:g}")
         for rank, row, score, y in zip(
-            *(found[name][first][:top] for name in ("rank", "row", "score", "relevance")),
+            *(order[name][first][:top] for name in ("rank", "row", "score", "relevance")),
             strict=True,
         )
     ]
-    return columns(f"Query {found['query'][0]}", ("rank", "row", "score", "relevance"), shown)
-
-
-def _open(
-    path: Path,
-    target: str | None,
-    weight: str | None,
-    features: list[str] | None,
-    query: str | None,
-    n_features: int | None = None,
-) -> RowSource:
-    """Open rows with their relevance and their queries."""
-    if target is None and names_columns(path):
-        raise ValueError(f"a ranking needs relevance: name the column of {path} with --target")
-    columns = features if names_columns(path) else None
-    source = open_rows(path, target, weight, columns, query, n_features)
-    if not source.has_target:
-        raise ValueError(f"{path} has no array 'y' of relevance: name another one with --target")
-    return source
+    return columns(f"Query {order['query'][0]}", ("rank", "row", "score", "relevance"), shown)

@@ -1,4 +1,4 @@
-"""How good predictions are on rows that the model has not seen."""
+"""Scores of predictions on rows that the model has not seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regression or classification, from what the targets look like."""
+"""Regression or classification, decided by the values of the target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TASKS = ("auto", "regression", "classification")
 
 
 def decide_task(source: RowSource, asked: str) -> tuple[str, str]:
-    """Return the task and why it is that.
+    """Return the task and the reason for it.
 
     >>> from mercer.sources import ArraySource
     >>> decide_task(ArraySource([[1.0], [2.0]], y=["yes", "no"]), "auto")

@@ -8,21 +8,15 @@ made again only where a later order needs it. Sums are written down in parts.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
-from enum import Enum
-from importlib import import_module
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
-import numpy as np
-
-from mercer.contracts import Array, Engine, ShardProgress
+from mercer.contracts import Engine, ShardProgress
 from mercer.engines.tree import tree_sum
+from mercer.storage import LibraryRecords, atomic_path, load_value, save_value, write_json
 
-FORMAT = 1
+FORMAT = 2
 #: Shards whose sum is written down together; a power of two, so that the tree keeps its shape.
 PART = 16
 
@@ -50,18 +44,15 @@ class Journal:
         head = self._folder / "fit.json"
         mine: dict[str, Any] = {"format": FORMAT, "identity": identity, "seed": seed}
         if head.exists():
-            try:
-                found = json.loads(head.read_text())
-            except ValueError as error:
-                raise ValueError(f"{head} is damaged: delete the folder") from error
-            if found.get("format") != FORMAT or found.get("identity") != identity:
+            mine = _read_head(head)
+            if mine.get("format") != FORMAT or mine.get("identity") != identity:
                 raise ValueError(
                     f"the checkpoint in {self._folder} is of another fit (its parameters or rows "
                     f"differ): give another folder, or delete this one"
                 )
-            mine = found
         else:
-            _write(head, json.dumps(mine).encode())
+            with atomic_path(head) as partial:
+                write_json(mine, partial)
         self.seed = int(mine["seed"])
 
     @property
@@ -131,18 +122,28 @@ class Journal:
         """Return the next result of the journal, or make and write it."""
         name = f"{self._order:05d}-{getattr(task, '__name__', 'task')}"
         self._order += 1
-        path = self._folder / f"{name}.npz"
+        path = self._folder / f"{name}.safetensors"
         if path.exists():
-            return _read(path)
+            try:
+                return load_value(path, LibraryRecords())
+            except (OSError, ValueError, TypeError) as error:
+                raise ValueError(
+                    f"{path} of the checkpoint is damaged: delete the folder"
+                ) from error
         value = make()
-        arrays: dict[str, Array] = {}
-        document = _plain(value, arrays)
-        arrays["document"] = np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)
-        temporary = path.with_suffix(".tmp")
-        with open(temporary, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-        os.replace(temporary, path)
+        save_value(value, path, LibraryRecords(), "a checkpoint")
         return value
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    """Return what a checkpoint says of its fit."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: delete the folder") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} is damaged: delete the folder")
+    return found
 
 
 class _Later(list[Any]):
@@ -162,76 +163,3 @@ class _Later(list[Any]):
 
 def _now(items: Sequence[Any]) -> Sequence[Any]:
     return items.now() if isinstance(items, _Later) else items
-
-
-def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
-
-
-def _plain(value: Any, arrays: dict[str, Array]) -> Any:
-    """Return a value as JSON, with its arrays apart; nothing is ever pickled."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "O":
-            return {"objects": [_plain(item, arrays) for item in value.tolist()]}
-        name = f"a{len(arrays)}"
-        arrays[name] = value
-        return {"array": name}
-    if isinstance(value, Enum):
-        return {"enum": _place_of(type(value)), "name": value.name}
-    if isinstance(value, (list, tuple)):
-        kind = "list" if isinstance(value, list) else "tuple"
-        return {kind: [_plain(item, arrays) for item in value]}
-    if isinstance(value, dict):
-        return {"dict": [[_plain(k, arrays), _plain(v, arrays)] for k, v in value.items()]}
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = {f.name: _plain(getattr(value, f.name), arrays) for f in fields(value)}
-        return {"type": _place_of(type(value)), "fields": parts}
-    raise TypeError(f"a checkpoint cannot hold a {type(value).__name__}")
-
-
-def _read(path: Path) -> Any:
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        document = json.loads(arrays.pop("document").tobytes())
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
-        raise ValueError(f"{path} of the checkpoint is damaged: delete the folder") from error
-    return _value(document, arrays)
-
-
-def _value(document: Any, arrays: dict[str, Array]) -> Any:
-    if not isinstance(document, dict):
-        return document
-    if "array" in document:
-        return arrays[document["array"]]
-    if "objects" in document:
-        return np.array([_value(item, arrays) for item in document["objects"]], dtype=object)
-    if "list" in document:
-        return [_value(item, arrays) for item in document["list"]]
-    if "tuple" in document:
-        return tuple(_value(item, arrays) for item in document["tuple"])
-    if "dict" in document:
-        return {_value(k, arrays): _value(v, arrays) for k, v in document["dict"]}
-    if "enum" in document:
-        return _class_at(document["enum"])[document["name"]]
-    parts = {name: _value(item, arrays) for name, item in document["fields"].items()}
-    return _class_at(document["type"])(**parts)
-
-
-def _place_of(cls: type) -> str:
-    return f"{cls.__module__}:{cls.__qualname__}"
-
-
-def _class_at(place: str) -> Any:
-    """Return a dataclass or enum of this library; nothing else is ever looked up."""
-    module, _, name = place.partition(":")
-    found = getattr(import_module(module), name, None) if module.startswith("mercer.") else None
-    if not isinstance(found, type) or not (is_dataclass(found) or issubclass(found, Enum)):
-        raise ValueError(f"the checkpoint names {place!r}, which is no class of its own")
-    return found

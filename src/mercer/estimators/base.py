@@ -13,7 +13,7 @@ from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.combine import Combination, ExactSum, as_combination
 from mercer.contracts import Array, RowSource
 from mercer.estimators.batches import Batches
-from mercer.estimators.issued import warn_of_missing_weights
+from mercer.estimators.drawn_rows import warn_of_missing_weights
 from mercer.estimators.predicting import Predictions
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.resuming import fingerprint_of

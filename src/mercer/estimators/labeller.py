@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.contracts import Array, RowSource
 from mercer.engines import as_engine
+from mercer.estimators.drawn_rows import remember
 from mercer.estimators.inputs import RowInputs
-from mercer.estimators.issued import remember
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.targets import RegressionTargets
 from mercer.kernels import Kernel, Precomputed, as_kernel

@@ -12,6 +12,7 @@ from mercer.contracts import Array, RowBlock, RowSource
 from mercer.estimators.targets import ROWS, RegressionTargets, TargetSummary
 from mercer.moments import PairWeighting, PairWeights, QueryTotals
 from mercer.moments.pairs import describe_queries
+from mercer.validation import check_choice, check_count, check_flag
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,17 @@ class RankTargets(RegressionTargets):
     def share(self, weight: float) -> float:
         """Return what all pairs count: W^2 without queries."""
         return weight**2 if self.pairs is None else self.pairs.mass
+
+    def check_state(self) -> None:
+        """Refuse invalid counts of queries, and queries by name, which files do not hold."""
+        super().check_state()
+        check_choice(self.weighting, "weighting", ["pair", "query"])
+        check_flag(self.by_query, "by_query")
+        check_count(self.n_queries, "n_queries")
+        check_count(self.n_single, "n_single", minimum=0)
+        check_count(self.seed, "seed", minimum=0)
+        if self.queries is not None or self.pairs is not None or self.outputs != 1:
+            raise ValueError("the targets of a ranker must be one column, without queries")
 
     def stored(self) -> Self:
         """Return what a fitted model needs of them: no queries by name."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import joblib
-
 from mercer.contracts import RowSource
 from mercer.solvers import IterativeSolver, PreconditionedCG, as_solver
+from mercer.storage import fingerprint
 
 #: Parameters of an iterative solver that only say how long it goes on.
 STEPS = ("stop", "max_steps", "tolerance")
@@ -27,9 +26,8 @@ def fingerprint_of(estimator: Any, source: RowSource) -> str | None:
     fixed = {k: v for k, v in solver.get_params(deep=False).items() if k not in STEPS}
     others = {k: v for k, v in estimator.get_params(deep=False).items() if k not in APART}
     # Rows themselves: a file may have changed under the same name.
-    rows = [joblib.hash((block.X, block.y, block.weight)) for block in source.blocks(ROWS)]
+    rows = [fingerprint((block.X, block.y, block.weight)) for block in source.blocks(ROWS)]
     present = getattr(estimator, "_present", None)
     names = source.feature_names
     kind = (type(solver).__name__, fixed, *pieces)
-    found: str = joblib.hash((rows, names, present, kind, others))
-    return found
+    return fingerprint((rows, names, present, kind, others))

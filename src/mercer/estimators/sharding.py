@@ -11,7 +11,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
-import joblib
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -39,6 +38,7 @@ from mercer.sources import ArraySource, open_rows
 from mercer.sources.base import FileSource
 from mercer.sources.dask import is_partitioned, partitions
 from mercer.sources.shards import Shard, ShardedSource, cut, cut_by_label, describe
+from mercer.storage import fingerprint, input_identity
 from mercer.validation import check_count, check_finite, check_flag
 
 #: Rows of y that are looked at together.
@@ -220,8 +220,7 @@ class ShardedFits(RowInputs):
         apart = ("engine", "checkpoint", "verbose", "random_state")
         kept = {k: v for k, v in params.items() if k not in apart}
         kept["seed"] = self._basis_seed()
-        found: str = joblib.hash((type(self).__name__, kept, [_fingerprint(part) for part in rows]))
-        return found
+        return fingerprint((type(self).__name__, kept, [input_identity(part) for part in rows]))
 
     @contextmanager
     def _engine(self, X: Any) -> Iterator[Engine]:
@@ -363,19 +362,6 @@ def stored_engine(engine: Any) -> str | None:
     client = getattr(engine, "client", engine)
     address = getattr(getattr(client, "scheduler", None), "address", None)
     return None if address is None else str(address)
-
-
-def _fingerprint(rows: Any) -> Any:
-    """Return what tells rows from others: files by size and time, collections by their name."""
-    if isinstance(rows, (str, Path)):
-        path = Path(rows)
-        if not path.exists():  # the name of a column
-            return str(rows)
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        return [(str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
-    if _is_list_of_files(rows):
-        return [_fingerprint(path) for path in rows]
-    return import_module("dask.base").tokenize(rows) if is_partitioned(rows) else rows
 
 
 def _is_list_of_files(X: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.contracts import Array, RowBlock, RowSource
 from mercer.moments import PairWeights
-from mercer.validation import check_finite, closest
+from mercer.validation import check_array, check_finite, closest
 
 #: Rows of y that are looked at together.
 ROWS = 100_000
@@ -34,6 +34,10 @@ class RowTargets:
     def stored(self) -> Self:
         """Return what a fitted model needs of them."""
         return self
+
+    def check_state(self) -> None:
+        """Refuse what does not fit together, in targets that were read from a file."""
+        raise TypeError(f"{type(self).__name__} does not define check_state()")
 
     def share(self, weight: float) -> float:
         """Return what a fit to rows of this weight counts in an average of models."""
@@ -83,6 +87,14 @@ class RegressionTargets(RowTargets):
     def outputs(self) -> int:
         """k."""
         return len(self.scale)
+
+    def check_state(self) -> None:
+        """Refuse scales that are not positive, or not one for each column."""
+        check_array(self.scale, "scale", (None,))
+        check_array(self.origin, "origin", self.scale.shape)
+        several = len(self.scale) > 1
+        if not len(self.scale) or np.any(self.scale <= 0) or (several and not self.columns):
+            raise ValueError("scale must be positive, one for each column of y")
 
     def encode(self, y: Array, start: int) -> Array:
         """Return y of shape (rows, k), shifted and scaled; NaN where there is no label."""
@@ -193,6 +205,12 @@ class ClassTargets(RowTargets):
     def scale(self) -> Array:
         """Ones: the columns are of order one already."""
         return np.ones(self.outputs)
+
+    def check_state(self) -> None:
+        """Refuse classes that are not at least two, sorted, each once."""
+        classes = self.classes
+        if classes.ndim != 1 or len(classes) < 2 or np.any(np.unique(classes) != classes):
+            raise ValueError("classes must be at least two, sorted, each once")
 
     def encode(self, y: Array, start: int) -> Array:
         """Return +1 and -1 of shape (rows, k); NaN where there is no label."""

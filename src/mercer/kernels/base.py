@@ -53,6 +53,13 @@ class Kernel(BaseEstimator):
     def check_parts(self) -> None:
         """Refuse parts that are no kernels, where a kernel is made of others."""
 
+    def check_state(self, n_features: int) -> None:
+        """Refuse parameters that are out of range, or not known yet, in a model that was loaded."""
+        for name, value in self.get_params(deep=False).items():
+            if value is None or isinstance(value, str):
+                raise ValueError(f"{name} of {type(self).__name__} must be numbers, got {value!r}")
+        self.fitted(np.zeros((1, n_features)))
+
     @property
     def needs_rows(self) -> bool:
         """Whether a parameter is still to be taken from data."""

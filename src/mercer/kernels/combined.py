@@ -40,6 +40,12 @@ class _Pair(Kernel):
                 )
             part.check_parts()
 
+    def check_state(self, n_features: int) -> None:
+        """Refuse what either part refuses."""
+        self.check_parts()
+        self.left.check_state(n_features)
+        self.right.check_state(n_features)
+
     def fitted(self, X: Rows) -> _Pair:
         """Return a copy with both parts fitted."""
         self.check_parts()

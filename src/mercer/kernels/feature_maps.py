@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from mercer.contracts import Array, Precision, Rows
+from mercer.validation import check_array, check_count
 
 
 class FeatureMap(Protocol):
@@ -21,12 +22,29 @@ class FeatureMap(Protocol):
         """Return psi(x) for every row: shape (rows, M)."""
 
 
+class StoredFeatures:
+    """A feature map that a model file can hold: it checks what it was restored from."""
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse arrays that do not make a map of rows of ``n_features`` columns."""
+        raise TypeError(f"{type(self).__name__} does not define check_state()")
+
+
+def check_features(features: Any, n_features: int) -> int:
+    """Return the number of functions of a map that was restored; refuse what is none."""
+    if not isinstance(features, StoredFeatures):
+        raise ValueError(f"the features must be a feature map, got {type(features).__name__}")
+    features.check_state(n_features)
+    found: Any = features
+    return check_count(int(found.size), "the number of features")
+
+
 def _output(X: Rows, size: int, precision: Precision, out: Array | None) -> Array:
     return np.empty((X.shape[0], size), dtype=precision) if out is None else out
 
 
 @dataclass(frozen=True)
-class FourierFeatures:
+class FourierFeatures(StoredFeatures):
     """``psi_j(x) = sqrt(2) cos(w_j'x + b_j)`` (Rahimi and Recht, 2007).
 
     Frequencies and phases are kept in turns (divided by 2 pi): whole turns are dropped before the
@@ -46,6 +64,11 @@ class FourierFeatures:
         """M, the number of functions."""
         return int(self.phase.size)
 
+    def check_state(self, n_features: int) -> None:
+        """Refuse turns that are not one for each column and function."""
+        check_array(self.phase, "phase", (None,))
+        check_array(self.turns, "turns", (n_features, self.size))
+
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return sqrt(2) cos(w'x + b)."""
         out = _output(X, self.size, precision, out)
@@ -59,7 +82,7 @@ class FourierFeatures:
 
 
 @dataclass(frozen=True)
-class ReluFeatures:
+class ReluFeatures(StoredFeatures):
     """``psi_j(x) = sqrt(2) max(0, w_j'x)^order`` (Cho and Saul, 2009)."""
 
     weights: Array  # (d, M)
@@ -69,6 +92,12 @@ class ReluFeatures:
     def size(self) -> int:
         """M, the number of functions."""
         return int(self.weights.shape[1])
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse weights of other columns, and orders that are not drawn."""
+        check_array(self.weights, "weights", (n_features, None))
+        if self.order not in (0, 1):
+            raise ValueError(f"order of the features must be 0 or 1, got {self.order}")
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return sqrt(2) max(0, w'x)^order, the step function for order 0."""
@@ -85,10 +114,15 @@ class ReluFeatures:
 
 
 @dataclass(frozen=True)
-class ColumnFeatures:
+class ColumnFeatures(StoredFeatures):
     """``psi_j(x) = sqrt(M) x_j``: the linear kernel needs no randomness, M is the columns."""
 
     size: int
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse another number of columns."""
+        if self.size != n_features:
+            raise ValueError(f"the features must be {n_features} columns, got {self.size}")
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return the columns, scaled."""
@@ -99,7 +133,7 @@ class ColumnFeatures:
 
 
 @dataclass(frozen=True)
-class StackedFeatures:
+class StackedFeatures(StoredFeatures):
     """Features of a sum of kernels: those of each, side by side, scaled to one mean."""
 
     parts: tuple[FeatureMap, ...]
@@ -108,6 +142,11 @@ class StackedFeatures:
     def size(self) -> int:
         """M, the number of functions."""
         return sum(part.size for part in self.parts)
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse parts that are no feature maps."""
+        if not [check_features(part, n_features) for part in self.parts]:
+            raise ValueError("the parts of stacked features must be at least one")
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return all parts; each is scaled so that the mean over all M is the sum of kernels."""
@@ -121,7 +160,7 @@ class StackedFeatures:
 
 
 @dataclass(frozen=True)
-class MultipliedFeatures:
+class MultipliedFeatures(StoredFeatures):
     """Features of a product of kernels: products of independent draws, one by one."""
 
     parts: tuple[FeatureMap, ...]
@@ -130,6 +169,11 @@ class MultipliedFeatures:
     def size(self) -> int:
         """M, the number of functions."""
         return self.parts[0].size
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse parts that are no feature maps, or of different sizes."""
+        if len({check_features(part, n_features) for part in self.parts}) != 1:
+            raise ValueError("the parts of multiplied features must be of one size")
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return the product of the parts' values."""
@@ -140,7 +184,7 @@ class MultipliedFeatures:
 
 
 @dataclass(frozen=True)
-class WeightedFeatures:
+class WeightedFeatures(StoredFeatures):
     """Features that count more or less: ``psi_j(x) v_j``."""
 
     part: FeatureMap
@@ -150,6 +194,10 @@ class WeightedFeatures:
     def size(self) -> int:
         """M, the number of functions."""
         return self.part.size
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse weights that are not one for each function."""
+        check_array(self.weights, "weights of features", (check_features(self.part, n_features),))
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return the values of the features, times their weights."""

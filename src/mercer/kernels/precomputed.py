@@ -21,6 +21,9 @@ class Precomputed(Kernel):
            [1., 2.]])
     """
 
+    def check_state(self, n_features: int) -> None:
+        """Accept: there are no parameters."""
+
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> X: the columns of X stand for the rows of Z."""
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from mercer.contracts import Array, BlockKernel, Precision, Rows
 from mercer.kernels.base import Kernel, dense
-from mercer.kernels.feature_maps import _output
-from mercer.validation import check_number
+from mercer.kernels.feature_maps import StoredFeatures, _output
+from mercer.validation import check_array, check_number
 
 _HARMONICS = 2**15
 _GRID = 2**17
@@ -65,7 +65,7 @@ def periodic_spline(t: Array, order: float) -> Array:
 
 
 @dataclass(frozen=True)
-class SplineFeatures:
+class SplineFeatures(StoredFeatures):
     """``psi_j(x) = Lambda_(order)(x - w_j)`` with w_j uniform on [0, 1], a product over columns."""
 
     knots: Array  # (d, M)
@@ -75,6 +75,12 @@ class SplineFeatures:
     def size(self) -> int:
         """M, the number of functions."""
         return int(self.knots.shape[1])
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse knots of other columns, and orders without a limit."""
+        check_array(self.knots, "knots", (n_features, None))
+        if not self.order > 0.5:
+            raise ValueError(f"order of the features must be over 0.5, got {self.order}")
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return the splines around each knot."""

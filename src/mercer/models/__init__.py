@@ -1,8 +1,6 @@
 """Model files: one safetensors file that says what a model is and holds its arrays."""
 
-from mercer.models.atomic import atomic_path
-from mercer.models.errors import ModelFileError
-from mercer.models.loading import load
+from mercer.models.loading import ModelFileError, load
 from mercer.models.saving import save
 
-__all__ = ["ModelFileError", "atomic_path", "load", "save"]
+__all__ = ["ModelFileError", "load", "save"]

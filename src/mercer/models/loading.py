@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mercer.bases.graded import GradedBasis
+from mercer.bases import BasisTransformer
 from mercer.contracts import Solution
 from mercer.estimators import KernelEstimator
-from mercer.models import basis_checks, checks
-from mercer.models.container import Container, open_container
-from mercer.models.decode import Decoder
-from mercer.models.encode import Json
-from mercer.models.errors import ModelFileError
-from mercer.models.fit_checks import check_fit
-from mercer.models.registry import ESTIMATORS, REGISTRY
-from mercer.models.saving import CURVES, FORMAT, MOMENTS, basis_state, with_suffix
+from mercer.models.model_classes import ESTIMATORS, REGISTRY, TARGETS
+from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
 from mercer.result import Fit
 from mercer.selection import Plan
 from mercer.solvers import SolverPath
 from mercer.sources.checks import check_exists
-from mercer.validation import closest
+from mercer.storage import DamagedFileError, Decoder, TensorFile, open_tensors
+from mercer.storage.tensor_file import Json
+from mercer.validation import check_array, check_count, closest
+
+
+class ModelFileError(ValueError):
+    """The file cannot be read as a model; the message names the file and what is wrong with it."""
 
 
 def load(path: str | os.PathLike[str]) -> KernelEstimator:
@@ -43,16 +45,9 @@ def load(path: str | os.PathLike[str]) -> KernelEstimator:
         The fitted estimator. ``partial_fit`` and ``forget`` go on if it was saved with
         ``moments=True``.
     """
-    with open_container(find_model(path)) as container:
-        try:
-            # Numbers so large that they overflow are no model's: a damaged byte, most likely.
-            with np.errstate(over="raise", invalid="raise"):
-                return _estimator(container)
-        except ModelFileError:
-            raise
-        # A hostile document can make the checks of the parts themselves fail, in these ways.
-        except (ValueError, TypeError, ArithmeticError) as error:
-            raise container.error(str(error)) from error
+    # Numbers so large that they overflow are no model's: a damaged byte, most likely.
+    with _open_model(path) as file, np.errstate(over="raise", invalid="raise"):
+        return _estimator(file)
 
 
 def find_model(path: str | os.PathLike[str]) -> Path:
@@ -68,32 +63,49 @@ def find_model(path: str | os.PathLike[str]) -> Path:
 
 def written_by(path: str | os.PathLike[str]) -> str:
     """Return the version of mercer that wrote a model file."""
-    with open_container(find_model(path)) as container:
-        return str(container.document().get("library"))
+    with _open_model(path) as file:
+        return str(file.document().get("library"))
 
 
-def _estimator(container: Container) -> KernelEstimator:
-    document = container.document()
+@contextmanager
+def _open_model(path: str | os.PathLike[str]) -> Iterator[TensorFile]:
+    """Open a model file; name it in whatever is found to be wrong with it."""
+    found = find_model(path)
+    try:
+        with open_tensors(found) as file:
+            yield file
+    # A hostile document can make the checks of the parts themselves fail, in these ways.
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise ModelFileError(f"{found} cannot be read as a model: {error}") from error
+
+
+def _estimator(file: TensorFile) -> KernelEstimator:
+    document = file.document()
     version = document.get("format")
     if version != FORMAT:
-        raise container.error(
+        raise DamagedFileError(
             f"its format is {version!r} (written by mercer {document.get('library')!r}), this "
             f"mercer reads format {FORMAT}: install the version that wrote it"
         )
-    decoder = Decoder(container)
+    decoder = Decoder(REGISTRY, file)
     wanted = ("estimator", "n_features_in", "feature_names_in", "targets", "basis", "fit")
     missing = [name for name in wanted if name not in document]
     if missing:
-        raise container.error(f"its description lacks {', '.join(missing)}")
+        raise DamagedFileError(f"its description lacks {', '.join(missing)}")
 
     estimator = _unfitted(decoder, document["estimator"])
-    n_features = checks.whole(document["n_features_in"], "n_features_in", 1)
-    names = checks.feature_names(document["feature_names_in"], n_features)
-    targets = decoder.value(document["targets"], "targets")
-    checks.check_targets(targets, estimator)
-    values = decoder.mapping(_entry(decoder, document["fit"], "found"), "fit")
-    basis = _basis(decoder, document["basis"], n_features, values, targets.outputs)
+    n_features = check_count(document["n_features_in"], "n_features_in")
+    names = _feature_names(document["feature_names_in"], n_features)
+    targets = _targets(decoder, document["targets"], estimator)
+    values = decoder.mapping(_entry(document["fit"], "found"), "fit")
+    basis = _basis(decoder, document["basis"], n_features)
+    # Coefficients come first: their number bounds the sizes that the file claims.
+    check_array(values.get("coefficients"), "coefficients", (basis.size, targets.outputs))
+    check_array(values.get("intercept"), "intercept", (targets.outputs,))
+    basis.kernel_.check_state(n_features)
+    basis.bind()
     found = _fit(decoder, document, basis, values, targets.outputs)
+    found.check_state(targets.outputs)
 
     estimator.n_features_in_ = n_features
     if names is not None:
@@ -105,83 +117,104 @@ def _estimator(container: Container) -> KernelEstimator:
     return estimator
 
 
-def _entry(decoder: Decoder, document: Json, name: str) -> Json:
+def _entry(document: Json, name: str) -> Json:
     if not isinstance(document, dict) or name not in document:
-        raise decoder.error(f"its description lacks {name!r}")
+        raise DamagedFileError(f"its description lacks {name!r}")
     return document[name]
 
 
 def _unfitted(decoder: Decoder, document: Json) -> KernelEstimator:
-    kind = _entry(decoder, document, "type")
+    kind = _entry(document, "type")
     if not isinstance(kind, str) or kind not in ESTIMATORS:
-        raise decoder.error(f"it holds a {kind!r}{closest(str(kind), ESTIMATORS)}")
-    params = decoder.mapping(_entry(decoder, document, "params"), "estimator")
-    estimator: KernelEstimator = decoder.build(ESTIMATORS[kind], params, kind)
-    checks.check_parts(estimator._settings()["kernel"])
+        raise DamagedFileError(f"it holds a {kind!r}{closest(str(kind), ESTIMATORS)}")
+    params = decoder.mapping(_entry(document, "params"), "estimator")
+    estimator: KernelEstimator = REGISTRY.build(ESTIMATORS[kind], params, kind)
+    estimator._settings()  # refuses invalid parameters
     return estimator
 
 
-def _basis(
-    decoder: Decoder, document: Json, n_features: int, values: dict[str, Any], outputs: int
-) -> Any:
-    kind = _entry(decoder, document, "type")
-    params = decoder.mapping(_entry(decoder, document, "params"), "basis")
-    state = decoder.mapping(_entry(decoder, document, "state"), "basis.state")
-    cls = basis_checks.basis_class(kind, REGISTRY)
-    names = basis_state(cls)
-    if set(state) != set(names):
-        raise decoder.error(f"the state of {kind} must be {sorted(names)}, got {sorted(state)}")
-    size = basis_checks.basis_size(state, n_features)
-    # Coefficients come first: their number bounds the size that the state claims.
-    checks.check_coefficients(values, size, outputs)
-    checks.check_kernel(state["kernel_"], n_features)
-    basis = decoder.build(cls, params, "basis")
+def _feature_names(value: Json, n_features: int) -> list[str] | None:
+    """Return the names of the columns, if there are any."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise DamagedFileError("feature_names_in must be a list of names or null")
+    if len(value) != n_features:
+        raise DamagedFileError(f"feature_names_in must name {n_features} columns, got {len(value)}")
+    return value
+
+
+def _targets(decoder: Decoder, document: Json, estimator: KernelEstimator) -> Any:
+    targets = decoder.value(document, "targets")
+    wanted = TARGETS[type(estimator)]
+    if type(targets) is not wanted:
+        raise DamagedFileError(
+            f"the targets of a {type(estimator).__name__} must be {wanted.__name__}, got "
+            f"{type(targets).__name__}"
+        )
+    targets.check_state()
+    return targets
+
+
+def _basis(decoder: Decoder, document: Json, n_features: int) -> BasisTransformer:
+    kind = _entry(document, "type")
+    params = decoder.mapping(_entry(document, "params"), "basis")
+    state = decoder.mapping(_entry(document, "state"), "basis.state")
+    cls = REGISTRY.find(kind) if isinstance(kind, str) else None
+    if cls is None or not issubclass(cls, BasisTransformer):
+        raise DamagedFileError(f"the basis is of the unknown type {kind!r}")
+    if set(state) != set(cls.state):
+        raise DamagedFileError(
+            f"the state of {kind} must be {sorted(cls.state)}, got {sorted(state)}"
+        )
+    basis: BasisTransformer = REGISTRY.build(cls, params, "basis")
     for name, value in state.items():
         setattr(basis, name, value)
-    if isinstance(basis, GradedBasis):
-        basis._bind()
+    basis.check_state(n_features)
     return basis
 
 
 def _fit(
-    decoder: Decoder, document: dict[str, Json], basis: Any, values: dict[str, Any], outputs: int
+    decoder: Decoder,
+    document: dict[str, Json],
+    basis: BasisTransformer,
+    values: dict[str, Any],
+    outputs: int,
 ) -> Fit:
-    plan = decoder.mapping(_entry(decoder, document["fit"], "plan"), "plan")
-    solution = decoder.mapping(_entry(decoder, document["fit"], "solution"), "solution")
+    plan = decoder.mapping(_entry(document["fit"], "plan"), "plan")
+    solution = decoder.mapping(_entry(document["fit"], "solution"), "solution")
     for name in ("path", "run", "communication"):
         if name in values:
-            raise decoder.error(f"{name} must not be a part of what was found")
+            raise DamagedFileError(f"{name} must not be a part of what was found")
     kept = {}
     if document["fit"].get("path") is not None:
         kept["path"] = _path(decoder, document["fit"]["path"])
     if document.get("moments") is not None:
         sums = decoder.mapping(document["moments"], "moments")
         if set(sums) != set(MOMENTS):
-            raise decoder.error(f"its moments must be {sorted(MOMENTS)}, got {sorted(sums)}")
+            raise DamagedFileError(f"its moments must be {sorted(MOMENTS)}, got {sorted(sums)}")
         factor = sums.pop("factor")
         kept |= sums
         if factor is not None:
-            basis.factor_ = checks.check_factor(factor, basis.size)
-    found: Fit = decoder.build(
+            basis.restore_factor(factor)
+    nothing = np.zeros((0, outputs))  # a solution in whitened coordinates is not stored
+    found: Fit = REGISTRY.build(
         Fit,
         {
             **values,
             **kept,
             "basis": basis,
-            "plan": decoder.build(Plan, {**plan, "basis": basis}, "plan"),
-            "solution": decoder.build(
-                Solution, {**solution, "value": np.zeros((0, outputs))}, "solution"
-            ),
+            "plan": REGISTRY.build(Plan, {**plan, "basis": basis}, "plan"),
+            "solution": REGISTRY.build(Solution, {**solution, "value": nothing}, "solution"),
         },
         "fit",
     )
-    check_fit(found, outputs)
     return found
 
 
 def _path(decoder: Decoder, document: Json) -> SolverPath:
     curves = decoder.mapping(document, "path")
     if set(curves) != set(CURVES):
-        raise decoder.error(f"its path must be {sorted(CURVES)}, got {sorted(curves)}")
-    path: SolverPath = decoder.build(SolverPath, curves, "path")
+        raise DamagedFileError(f"its path must be {sorted(CURVES)}, got {sorted(curves)}")
+    path: SolverPath = REGISTRY.build(SolverPath, curves, "path")
     return path

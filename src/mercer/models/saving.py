@@ -3,37 +3,59 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.bases import BasisTransformer, Landmarks, RandomFeatures, Sketch
+from mercer.bases import BasisTransformer
 from mercer.estimators import KernelEstimator
 from mercer.estimators.sharding import stored_engine
-from mercer.models.container import write_container
-from mercer.models.encode import Encoder, Json
-from mercer.models.registry import ESTIMATORS, parameters
+from mercer.models.model_classes import ESTIMATORS, REGISTRY
 from mercer.result import Fit
+from mercer.storage import Encoder, write_tensors
+from mercer.storage.registry import parameters
+from mercer.storage.tensor_file import Json
+from mercer.validation import MercerWarning
 from mercer.version import VERSION
 
 #: What load() reads; a change that an older mercer would misread needs another number.
 FORMAT = 1
 SUFFIX = ".mercer"
 
-#: What a fitted basis holds beside its kernel and precision.
-BASIS_STATE: dict[type[BasisTransformer], tuple[str, ...]] = {
-    Landmarks: ("landmarks_", "indices_", "n_dropped_"),
-    RandomFeatures: ("features_",),
-    Sketch: ("points_", "projection_", "indices_", "n_dropped_"),
-}
 #: Parts of a fit that have a place of their own in the file, or none.
-APART = ("basis", "plan", "solution", "folds", "dual_rows", "path", "run", "communication")
+NOT_IN_RECORD = (
+    "basis",
+    "plan",
+    "solution",
+    "folds",
+    "dual_rows",
+    "path",
+    "run",
+    "communication",
+)
 #: What is kept of the steps of an iterative solver: its curves, not its solutions.
 CURVES = ("residuals", "training_error", "validation_error", "by_fold")
 #: What further rows need; the factor is that of the functions that moments are sums of.
 MOMENTS = ("folds", "dual_rows", "factor")
+
+
+class _ModelEncoder(Encoder):
+    """Leaves out random generators, and says so."""
+
+    def value(self, value: Any, name: str) -> Json:
+        if isinstance(value, (np.random.Generator, np.random.RandomState)):
+            warnings.warn(
+                f"{name} is a random generator, which a model file does not hold: it will be None "
+                f"after loading. Give an int to keep it",
+                MercerWarning,
+                stacklevel=2,
+            )
+            return None
+        return super().value(value, name)
 
 
 def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool = False) -> Path:
@@ -77,11 +99,11 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         )
     check_is_fitted(estimator, "fit_")
     estimator._settings()  # refuses parameters that load() would refuse
-    encoder = Encoder()
+    encoder = _ModelEncoder(REGISTRY, "a model file")
     names = getattr(estimator, "feature_names_in_", None)
     document = {
         "format": FORMAT,
-        "library": library_version(),
+        "library": VERSION,
         "estimator": {
             "type": kind,
             "params": encoder.mapping(_parameters(estimator), "estimator"),
@@ -100,7 +122,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         kept = dict(zip(MOMENTS, sums, strict=True))
         document["moments"] = encoder.mapping(kept, "moments")
     target = with_suffix(path)
-    write_container(target, document, encoder.tensors)
+    write_tensors(target, document, encoder.tensors)
     return target
 
 
@@ -114,19 +136,6 @@ def with_suffix(path: str | os.PathLike[str]) -> Path:
     return file if file.suffix else file.with_name(file.name + SUFFIX)
 
 
-def library_version() -> str:
-    """Return the version of mercer."""
-    return VERSION
-
-
-def basis_state(cls: type) -> tuple[str, ...]:
-    """Return the names of the attributes that make up a fitted basis."""
-    for kind, names in BASIS_STATE.items():
-        if issubclass(cls, kind):
-            return ("kernel_", "precision_", *names)
-    raise TypeError(f"models with the basis {cls.__name__} cannot be written to a file")
-
-
 def _parameters(estimator: KernelEstimator) -> dict[str, Any]:
     """Return the parameters of an estimator; its engine by its address, paths as text."""
     found = parameters(estimator)
@@ -136,9 +145,9 @@ def _parameters(estimator: KernelEstimator) -> dict[str, Any]:
     return found
 
 
-def _basis(encoder: Encoder, basis: Any) -> dict[str, Json]:
+def _basis(encoder: Encoder, basis: BasisTransformer) -> dict[str, Json]:
     document = encoder.object(basis, "basis")
-    state = {name: getattr(basis, name) for name in basis_state(type(basis))}
+    state = {name: getattr(basis, name) for name in basis.state}
     document["state"] = encoder.mapping(state, "basis.state")
     return document
 
@@ -149,7 +158,7 @@ def _fit(encoder: Encoder, found: Fit) -> dict[str, Json]:
     solution = {
         f.name: getattr(found.solution, f.name) for f in fields(found.solution) if f.name != "value"
     }
-    rest = {f.name: getattr(found, f.name) for f in fields(found) if f.name not in APART}
+    rest = {f.name: getattr(found, f.name) for f in fields(found) if f.name not in NOT_IN_RECORD}
     document = {
         "plan": encoder.mapping(plan, "plan"),
         "solution": encoder.mapping(solution, "solution"),

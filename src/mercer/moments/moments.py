@@ -18,7 +18,7 @@ import numpy as np
 
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array
-from mercer.validation import check_total_weight
+from mercer.validation import check_array, check_total_weight
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,15 @@ class Moments:
     def size(self) -> int:
         """M, the number of functions."""
         return len(self.sum_h)
+
+    def check_state(self, size: int, outputs: int) -> None:
+        """Refuse sums that are not of ``size`` functions and ``outputs`` columns, or not finite."""
+        check_array(self.sum_h, "sum_h", (size,))
+        check_array(self.target_sum_h, "target_sum_h", (size,))
+        check_array(self.gram, "gram", (size, size))
+        check_array(self.cross, "cross", (size, outputs))
+        check_array(self.sum_y, "sum_y", (outputs,))
+        check_array(self.sum_yy, "sum_yy", (outputs,))
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of both sets of rows."""

@@ -8,6 +8,7 @@ Blocks H_b of basis values are kept in memory where they fit, and evaluated agai
 from __future__ import annotations
 
 import mmap
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -44,7 +45,7 @@ def _large(shape: tuple[int, int], dtype: str) -> Array:
     Gigabytes in pages of 4 kB are touched a million times, which takes longer than the arithmetic.
     """
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    if size < HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+    if size < HUGE or sys.platform != "linux":
         return np.empty(shape, dtype=dtype)
     memory = mmap.mmap(-1, size)
     memory.madvise(mmap.MADV_HUGEPAGE)

@@ -23,6 +23,13 @@ class Scores:
     mean: Array
     by_fold: Array | None = None
 
+    def check_state(self, n_alphas: int) -> None:
+        """Refuse scores that are not one for each alpha."""
+        if self.mean.shape != (n_alphas,):
+            raise ValueError("scores must be one for each alpha")
+        if self.by_fold is not None and self.by_fold.shape[1:] != (n_alphas,):
+            raise ValueError("scores by fold must be one for each alpha")
+
 
 class Criterion(BaseEstimator):
     """Scores a path of alphas; lower is better."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,8 +12,9 @@ from mercer.bases import BasisTransformer, FullKernel, Landmarks, as_basis
 from mercer.bases.base import tile_rows
 from mercer.contracts import Precision, RowSource
 from mercer.engines import available_cores
+from mercer.engines.memory import available_memory
 from mercer.kernels import Kernel, Precomputed
-from mercer.validation import MemoryLimitError, check_choice, check_number
+from mercer.validation import MemoryLimitError, check_choice, check_count, check_number
 
 #: Rows up to which the full kernel is the automatic basis: exact, and a second or two.
 FULL_ROWS = 2000
@@ -23,6 +23,8 @@ FLOAT64_WORK = 2e10
 #: Entries of a block of basis values: about what a core's share of the last-level cache holds.
 BLOCK_ENTRIES = 2**22
 
+#: More threads, folds or rows a block than any machine has use for: a plan beyond is damaged.
+LARGEST = {"lanes": 4096, "block_rows": 2**24, "folds": 10_000}
 _UNITS = {"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20}
 _UNITS |= {"gib": 2**30, "tib": 2**40}
 
@@ -44,18 +46,6 @@ def parse_memory(limit: Any) -> int:
     if isinstance(limit, str):
         return available_memory() // 2
     return int(check_number(limit, "memory_limit", above=0.0, hint="; for example '2GB'"))
-
-
-def available_memory() -> int:
-    """Bytes of memory that are free for use now."""
-    try:
-        with open("/proc/meminfo") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except FileNotFoundError:  # not Linux
-        pass
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 def human_bytes(number: float) -> str:
@@ -124,6 +114,16 @@ class Plan:
     keep: bool = False
     pilot: Plan | None = None
     solver_reason: str = ""
+
+    def check_state(self) -> None:
+        """Refuse numbers that no plan has."""
+        if self.precision not in ("float32", "float64"):
+            raise ValueError(f"precision must be float32 or float64, got {self.precision!r}")
+        for name, largest in LARGEST.items():
+            if check_count(getattr(self, name), name) > largest:
+                raise ValueError(f"{name} must be at most {largest}, got {getattr(self, name)}")
+        if self.held_out is not None and not 0 < self.held_out < 1:
+            raise ValueError(f"held_out must be a share of the rows, got {self.held_out}")
 
 
 def chosen_basis(

@@ -12,6 +12,7 @@ from mercer.contracts import Array, Solution, Status
 from mercer.solvers.iterates import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
 from mercer.solvers.systems import System, lengths
+from mercer.validation import check_array
 
 #: Called after each step with the step, the most steps there can be, and a note.
 StepProgress = Callable[[int, int, str], None]
@@ -51,6 +52,25 @@ class SolverPath:
     def steps(self) -> Array:
         """1, 2, ... for plotting against."""
         return np.arange(1, len(self.residuals) + 1)
+
+    def check_state(self, steps: int) -> None:
+        """Refuse curves of different lengths, and fewer steps than the solution has."""
+        made = len(_curve(self.residuals, "residuals", (None,)))
+        if not 0 <= steps <= made:
+            raise ValueError(f"steps must be from 0 to {made}, got {steps}")
+        if len(self.training_error):
+            _curve(self.training_error, "training_error", (made,))
+        if (self.validation_error is None) != (self.by_fold is None):
+            raise ValueError("validation_error and by_fold must both be there, or neither")
+        if self.validation_error is not None and self.by_fold is not None:
+            curve = _curve(self.validation_error, "validation_error", (None,))
+            _curve(self.by_fold, "by_fold", (None, len(curve)))
+
+
+def _curve(values: Array, name: str, shape: tuple[int | None, ...]) -> Array:
+    """Return a curve, which may hold infinity where a fit diverged."""
+    check_array(values.clip(-1, 1) if values.dtype.kind == "f" else values, name, shape)
+    return values
 
 
 @dataclass

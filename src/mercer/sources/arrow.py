@@ -1,10 +1,9 @@
-"""All that is particular to pyarrow: its import, its errors and its columns as arrays."""
+"""All that is particular to pyarrow: its errors and its columns as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.sources.chunks import Piece
 from mercer.sources.selection import Selection
-
-
-def pyarrow(module: str = "") -> Any:
-    """Return pyarrow or one of its modules; it is imported only when a file needs it."""
-    try:
-        return import_module("pyarrow" + module)
-    except ImportError as error:
-        raise ImportError(
-            "CSV and Parquet files are read with pyarrow, which is not installed: "
-            "try pip install 'mercer[files]' (pip install mercer[files] in most shells)"
-        ) from error
+from mercer.storage import pyarrow
 
 
 @contextmanager

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.sources.arrow import kind_of, label_dtype, pyarrow, reading, to_piece
+from mercer.sources.arrow import kind_of, label_dtype, reading, to_piece
 from mercer.sources.base import FileSource
 from mercer.sources.checks import check_file
 from mercer.sources.chunks import Piece
 from mercer.sources.selection import check_kinds, select_columns
+from mercer.storage import pyarrow
 
 BLOCK_BYTES = 2**20
 VALUE_BYTES = 64  # what one value may take; a line must fit into a block of the parser

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.sources.arrow import kind_of, label_dtype, pyarrow, reading, to_piece
+from mercer.sources.arrow import kind_of, label_dtype, reading, to_piece
 from mercer.sources.base import PIECE_BYTES, FileSource
 from mercer.sources.checks import check_exists, check_file
 from mercer.sources.chunks import Piece
 from mercer.sources.selection import Selection, check_kinds, select_columns
+from mercer.storage import pyarrow
 from mercer.validation import closest
 
 BUFFER_BYTES = 2**16

@@ -1,0 +1,150 @@
+"""Options that several commands share, each defined once.
+
+A command takes a group of options as one parameter, and :func:`with_groups` turns every field of
+the group into an option of the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from mercer.cli.building import build_basis, build_kernel, check_solver, number_or
+
+Columns = Annotated[
+    str | None,
+    typer.Option("--columns", help="The feature columns, separated by commas. Default: all."),
+]
+Weight = Annotated[str | None, typer.Option("--weight", help="The column of sample weights.")]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Where the solution may live, and its penalty: kernel, basis and alpha."""
+
+    kernel: Annotated[str, typer.Option(help="The kernel, by name.")] = "gaussian"
+    bandwidth: Annotated[
+        str | None, typer.Option(help="A number, or median for the median distance between rows.")
+    ] = None
+    basis: Annotated[
+        str, typer.Option(help="auto, full, landmarks, random_features or sketch.")
+    ] = "auto"
+    components: Annotated[
+        int | None, typer.Option(help="The number of landmarks, random features or sketches.")
+    ] = None
+    alpha: Annotated[str, typer.Option(help="The penalty, or auto to choose it.")] = "auto"
+    seed: Annotated[int, typer.Option(help="The seed of all random choices.")] = 0
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        return {
+            "kernel": build_kernel(self.kernel, self.bandwidth),
+            "basis": build_basis(self.basis, self.components),
+            "alpha": number_or("auto", "--alpha", self.alpha),
+            "random_state": self.seed,
+        }
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """How the system is solved and alpha chosen, and how shards are combined."""
+
+    solver: Annotated[
+        str, typer.Option(help="auto, ridge, pcg, kcgm, gradient_descent or cutoff.")
+    ] = "auto"
+    selection: Annotated[
+        str,
+        typer.Option(help="How alpha is chosen: gcv, kfold or loo (rankings leave out queries)."),
+    ] = "gcv"
+    dtype: Annotated[str, typer.Option(help="auto, float32 or float64.")] = "auto"
+    combine: Annotated[
+        str, typer.Option(help="How shards are combined: sum, average, newton or conjugate.")
+    ] = "sum"
+    rounds: Annotated[
+        int, typer.Option(help="The number of rounds of --combine newton or conjugate.")
+    ] = 8
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        return {
+            "solver": check_solver(self.solver),
+            "selection": self.selection,
+            "dtype": self.dtype,
+            "combine": self.combine,
+            "rounds": self.rounds,
+        }
+
+
+@dataclass(frozen=True)
+class ComputeOptions:
+    """Where the work is done, and how much memory it may take."""
+
+    memory_limit: Annotated[
+        str,
+        typer.Option(help="How much memory to use, such as 2GB; auto is half of what is free."),
+    ] = "auto"
+    shards: Annotated[int | None, typer.Option(help="Split the rows into this many shards.")] = None
+    engine: Annotated[
+        str | None, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        return {"memory_limit": self.memory_limit, "shards": self.shards, "engine": self.engine}
+
+    def reachable(self, path: Path) -> Path:
+        """Return a path that workers can open, which may run in another folder."""
+        return path if self.engine is None else path.absolute()
+
+
+def split_names(columns: str | None) -> list[str] | None:
+    """Return the names in ``--columns``, or None for all columns.
+
+    >>> split_names("width, height"), split_names(None)
+    (['width', 'height'], None)
+    """
+    return None if columns is None else [name.strip() for name in columns.split(",")]
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose groups of options are options of their own.
+
+    >>> @with_groups
+    ... def show(compute: ComputeOptions) -> None:
+    ...     print(compute)
+    >>> list(signature(show).parameters)
+    ['memory_limit', 'shards', 'engine']
+    >>> show(memory_limit="2GB", shards=3, engine=None)
+    ComputeOptions(memory_limit='2GB', shards=3, engine=None)
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {}
+    options: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        hint = hints[parameter.name]
+        if is_dataclass(hint):
+            groups[parameter.name] = hint
+            types = get_type_hints(hint, include_extras=True)
+            options += [_option(field.name, field.default, types) for field in fields(hint)]
+        else:
+            options.append(_option(parameter.name, parameter.default, hints))
+
+    @wraps(command)
+    def flat(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    flat.__signature__ = Signature(options)  # type: ignore[attr-defined]
+    flat.__annotations__ = {option.name: option.annotation for option in options}
+    return flat
+
+
+def _option(name: str, default: Any, types: dict[str, Any]) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=types[name])

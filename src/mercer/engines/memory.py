@@ -1,0 +1,187 @@
+"""Memory of this machine and of this process, on Linux, macOS and Windows."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that are free for use now.
+
+    On Linux this is ``MemAvailable``, or what the control groups of the process (those of a
+    container, for example) still allow, if that is less. Where the free memory cannot be read,
+    half of the physical memory is assumed to be free.
+
+    >>> available_memory() > 0
+    True
+    """
+    if sys.platform == "win32":
+        return windows_available(ctypes.windll.kernel32)
+    if sys.platform == "darwin":
+        free = vm_stat_available(_output_of("vm_stat"))
+    else:
+        free = meminfo_available(_text_of(Path("/proc/meminfo")))
+    if free is None:
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    allowed = control_group_available(_text_of(Path("/proc/self/cgroup")), Path("/sys/fs/cgroup"))
+    return free if allowed is None else min(free, allowed)
+
+
+def peak_memory() -> int | None:
+    """Return the largest resident size of this process so far in bytes, or None if unknown.
+
+    >>> peak_memory() > 0
+    True
+    """
+    if sys.platform == "win32":
+        return windows_peak(ctypes.windll.kernel32)
+    # On Linux a process starts with the peak of its parent in getrusage, but not in this file.
+    peak = status_peak(_text_of(Path("/proc/self/status")))
+    if peak is not None:
+        return peak
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else used * 1024
+
+
+# -- Linux ----------------------------------------------------------------------------------------
+
+
+def meminfo_available(text: str) -> int | None:
+    """Return the free bytes according to ``/proc/meminfo``.
+
+    >>> meminfo_available("MemTotal:  8000 kB\\nMemAvailable:  3000 kB\\n")
+    3072000
+    """
+    return _kilobytes(text, "MemAvailable")
+
+
+def status_peak(text: str) -> int | None:
+    """Return the peak resident size according to ``/proc/self/status``.
+
+    >>> status_peak("VmPeak:  90 kB\\nVmHWM:\\t  20 kB\\n")
+    20480
+    """
+    return _kilobytes(text, "VmHWM")
+
+
+def control_group_available(groups: str, root: Path) -> int | None:
+    """Return the bytes that the control groups of a process still allow, or None without a limit.
+
+    ``groups`` is the text of ``/proc/self/cgroup`` and ``root`` the folder where control groups
+    are mounted. A group is bound by its own limit and by those of its parents. Cached files that
+    are not in use count as free, since the kernel drops them before it refuses memory.
+    """
+    allowed: list[int] = []
+    for line in groups.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":  # version 2: one hierarchy for all controllers
+            top, limit, usage, cached = root, "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            top, limit, usage = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+            cached = "total_inactive_file"
+        else:
+            continue
+        group = top / path.lstrip("/")
+        for folder in (group, *group.parents):
+            most, used = _text_of(folder / limit).strip(), _text_of(folder / usage).strip()
+            if most.isdecimal() and used.isdecimal():  # without a limit it reads "max"
+                found = re.search(rf"^{cached} (\d+)$", _text_of(folder / "memory.stat"), re.M)
+                free = int(most) - int(used) + (int(found[1]) if found else 0)
+                allowed.append(max(0, free))
+            if folder == top:
+                break
+    return min(allowed, default=None)
+
+
+# -- macOS ----------------------------------------------------------------------------------------
+
+
+def vm_stat_available(text: str) -> int | None:
+    """Return the free bytes according to ``vm_stat``: free, inactive and speculative pages.
+
+    >>> vm_stat_available(
+    ...     "Mach Virtual Memory Statistics: (page size of 16384 bytes)\\n"
+    ...     "Pages free:            100.\\nPages inactive:         50.\\n"
+    ... )
+    2457600
+    """
+    size = re.search(r"page size of (\d+) bytes", text)
+    pages = re.findall(r"^Pages (?:free|inactive|speculative):\s+(\d+)\.", text, re.M)
+    return int(size[1]) * sum(map(int, pages)) if size and pages else None
+
+
+# -- Windows --------------------------------------------------------------------------------------
+
+
+class _MemoryStatus(ctypes.Structure):
+    """``MEMORYSTATUSEX`` of the Windows API."""
+
+    _fields_ = [
+        ("length", ctypes.c_uint32),
+        ("load", ctypes.c_uint32),
+        ("total", ctypes.c_uint64),
+        ("available", ctypes.c_uint64),
+        ("others", ctypes.c_uint64 * 5),
+    ]
+
+
+class _MemoryCounters(ctypes.Structure):
+    """``PROCESS_MEMORY_COUNTERS`` of the Windows API."""
+
+    _fields_ = [
+        ("length", ctypes.c_uint32),
+        ("page_faults", ctypes.c_uint32),
+        ("peak_working_set", ctypes.c_size_t),
+        ("others", ctypes.c_size_t * 7),
+    ]
+
+
+def windows_available(kernel32: Any) -> int:
+    """Return the free bytes according to ``GlobalMemoryStatusEx``."""
+    status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
+    if not kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
+        raise OSError("Windows does not say how much memory is free: set memory_limit, as '2GB'")
+    return int(status.available)
+
+
+def windows_peak(kernel32: Any) -> int | None:
+    """Return the peak working set according to ``GetProcessMemoryInfo``."""
+    counters = _MemoryCounters(length=ctypes.sizeof(_MemoryCounters))
+    this_process = ctypes.c_void_p(-1)
+    size = ctypes.c_uint32(counters.length)
+    if not kernel32.K32GetProcessMemoryInfo(this_process, ctypes.byref(counters), size):
+        return None
+    return int(counters.peak_working_set)
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def _kilobytes(text: str, name: str) -> int | None:
+    found = re.search(rf"^{name}:\s*(\d+) kB", text, re.M)
+    return None if found is None else int(found[1]) * 1024
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a file of the system, empty where it is absent or closed to us."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def _output_of(command: str) -> str:
+    """Return what a command of the system prints, or nothing if it fails."""
+    try:
+        done = subprocess.run([command], capture_output=True, encoding="utf-8", check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return done.stdout

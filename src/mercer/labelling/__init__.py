@@ -1,0 +1,35 @@
+"""Sheets of rows to label: written for a person, read again, and joined to their pool.
+
+A sheet is a table with a row for every row of the pool that was drawn: its id, how often it was
+drawn, its weight, a label to fill in, and what a person looks at. The record beside it, a ``.json``
+file of the same name, holds the draws themselves and a fingerprint of the pool: what a spreadsheet
+does to the order of rows, to numbers or to ids is noticed, or does not matter.
+
+::
+
+    pool = LabelPool("pool.csv", ids="name")
+    labeller = ImportanceLabeller(budget=200, random_state=0).fit(pool.source)
+    write_sheet(labeller, pool, "to_label.csv")
+    ...  # a person's work
+    X, y, weight = join(pool, read_sheet("to_label.csv"))
+"""
+
+from mercer.labelling.joining import Labelled, join
+from mercer.labelling.label_pool import Fingerprint, LabelPool
+from mercer.labelling.label_rounds import draw_again, write_sheet
+from mercer.labelling.sheet import Draws, Sheet, label_studio_tasks, sheet_files
+from mercer.labelling.sheet_reading import read_sheet
+
+__all__ = [
+    "Draws",
+    "Fingerprint",
+    "LabelPool",
+    "Labelled",
+    "Sheet",
+    "draw_again",
+    "join",
+    "label_studio_tasks",
+    "read_sheet",
+    "sheet_files",
+    "write_sheet",
+]

@@ -1,0 +1,165 @@
+"""From what a labeller has drawn to a sheet, round by round."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import RowSource
+from mercer.estimators import ImportanceLabeller
+from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, LabelPool, as_frame
+from mercer.labelling.sheet import (
+    Draws,
+    Sheet,
+    label_studio_tasks,
+    sheet_files,
+)
+from mercer.labelling.spreadsheet_values import some
+from mercer.sources import names_columns
+from mercer.storage import write_json, write_together
+
+
+def write_sheet(
+    labeller: ImportanceLabeller,
+    pool: Any,
+    path: str | os.PathLike[str],
+    *,
+    before: Sheet | None = None,
+    label_studio: str | os.PathLike[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Sheet:
+    """Write the rows that a labeller has drawn as a sheet to fill in.
+
+    Parameters
+    ----------
+    labeller : ImportanceLabeller
+        Fitted; all its rounds go into the sheet.
+    pool : LabelPool, or what one is made from
+        What it was fitted to.
+    path : str or path
+        A new ``.csv`` or ``.parquet`` file; the record is written beside it.
+    before : Sheet or None
+        The sheet of earlier rounds, whose labels are kept.
+    label_studio : str, path or None
+        A ``.json`` file for tasks in the format of Label Studio, of the rows that ``before`` lacks.
+    settings : dict or None
+        What the record keeps as settings; None keeps the parameters of the labeller.
+
+    Returns
+    -------
+    Sheet
+    """
+    files = sheet_files(path)
+    tasks = None if label_studio is None else Path(label_studio).expanduser()
+    if tasks is not None and tasks.absolute() in [file.absolute() for file in files]:
+        raise ValueError(
+            f"tasks must have a file of their own, got {tasks}, which is one of the sheet: name "
+            f"another"
+        )
+    if not isinstance(pool, LabelPool):
+        pool = LabelPool(pool, _columns(labeller, pool))
+    sheet = _drawn_sheet(labeller, pool, before, settings)
+    writers = sheet.writers(*files)
+    if tasks is not None:
+        content = label_studio_tasks(sheet, () if before is None else before.drawn.ids)
+        writers[tasks] = lambda partial: write_json(content, partial)
+    write_together(writers)
+    return sheet
+
+
+def draw_again(labeller: ImportanceLabeller, pool: LabelPool, sheet: Sheet) -> ImportanceLabeller:
+    """Fit a labeller and draw the rounds of a sheet again, so that a further one goes on from it.
+
+    The labeller must have the settings and the seed of the sheet.
+    """
+    sheet.drawn.check_pool(pool)
+    first, *others = sheet.drawn.rounds
+    labeller.set_params(budget=first).fit(pool.source)
+    for number in others:
+        labeller.select(number)
+    same = np.array_equal(labeller.indices_, sheet.drawn.rows)
+    if not (same and np.array_equal(labeller.count_, sheet.drawn.counts)):
+        raise ValueError(
+            "the rounds of the sheet must come out the same before a further one is drawn, but "
+            "other rows were drawn: settings, seed, memory limit or version of mercer are others; "
+            "take those of the sheet, or begin a new one"
+        )
+    return labeller
+
+
+def _drawn_sheet(
+    labeller: ImportanceLabeller,
+    pool: LabelPool,
+    before: Sheet | None,
+    settings: Mapping[str, Any] | None,
+) -> Sheet:
+    """Return what a labeller has drawn, with the labels of earlier rounds."""
+    if len(labeller.probability_) != pool.source.n_rows:
+        raise ValueError(
+            f"the pool must be what the labeller was fitted to, {len(labeller.probability_)} rows, "
+            f"got {pool.source.n_rows}"
+        )
+    rows = labeller.indices_
+    ids = [str(row) for row in rows] if pool.ids is None else pool.ids[rows].tolist()
+    rounds = [int(labeller.budget), labeller.n_draws_ - int(labeller.budget)]
+    if before is not None:
+        before.drawn.check_pool(pool)
+        missing = sorted(set(before.drawn.ids).difference(ids))
+        if missing:
+            raise ValueError(
+                f"the rounds before must be rounds of this labeller, but it has not drawn the ids "
+                f"{some(missing)}: see draw_again"
+            )
+        rounds = [*before.drawn.rounds, labeller.n_draws_ - sum(before.drawn.rounds)]
+    if settings is None:
+        settings = {
+            name: value if isinstance(value, (int, float, str, type(None))) else repr(value)
+            for name, value in labeller.get_params(deep=False).items()
+        }
+    seed, names = labeller.random_state, pool.source.feature_names
+    drawn = Draws(
+        pool=pool.fingerprint() if before is None else before.drawn.pool,
+        columns=None if names is None else list(names),
+        id_name=pool.id_name,
+        ids=ids,
+        rows=rows.tolist(),
+        counts=labeller.count_.tolist(),
+        weights=labeller.sample_weight_.tolist(),
+        rounds=[number for number in rounds if number],
+        seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
+        settings=dict(settings),
+    )
+    known = {} if before is None else dict(zip(before.drawn.ids, before.labels, strict=True))
+    return Sheet(drawn, [known.get(id_) for id_ in ids], _shown(pool, rows))
+
+
+def _shown(pool: LabelPool, rows: Any) -> dict[str, list[Any]]:
+    """Return what a person looks at; columns that are called like those of a sheet are renamed."""
+    found: dict[str, list[Any]] = {}
+    taken = {pool.id_name, DRAWS, WEIGHT, LABEL}
+    values_of = pool.look(rows)
+    for name, values in values_of.items():
+        shown = name
+        while shown in taken or (shown != name and shown in values_of):
+            shown = f"pool_{shown}"
+        found[shown] = values
+    return found
+
+
+def _columns(labeller: ImportanceLabeller, pool: Any) -> list[str] | None:
+    """Return the features of a labeller, where a pool may have further columns."""
+    names = getattr(labeller, "feature_names_in_", None)
+    if names is None or not has_names(pool):
+        return None
+    return [str(name) for name in names]
+
+
+def has_names(pool: Any) -> bool:
+    """Tell whether the columns of a pool can be chosen by name."""
+    if isinstance(pool, (str, os.PathLike)):
+        return names_columns(pool)
+    return not isinstance(pool, RowSource) and as_frame(pool) is not None

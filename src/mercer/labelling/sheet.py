@@ -1,0 +1,179 @@
+"""A sheet of rows to label, its record, and their files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
+from mercer.labelling.spreadsheet_values import as_id, as_json, as_label, some
+from mercer.storage import TABLE_WRITERS, write_json, write_together
+from mercer.validation import closest
+from mercer.version import VERSION
+
+#: What a record says that it is, and the version of its fields.
+FORMAT, FORMAT_VERSION = "mercer sheet", 1
+SUFFIXES = (".csv", ".parquet")
+
+Writers = dict[Path, Callable[[Path], None]]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The record of a sheet: what was drawn, and from which pool.
+
+    Attributes
+    ----------
+    pool : Fingerprint
+        What the pool is recognized by.
+    columns : list of str, or None
+        The features, where they have names.
+    id_name : str
+        The column of ids.
+    ids : list of str
+        The rows that were drawn, in the order of the pool.
+    rows, counts, weights : list
+        Their numbers, how often each was drawn, and what each counts.
+    rounds : list of int
+        The draws of each round.
+    seed : int or None
+        The seed of the labeller, None where it has none.
+    settings : dict
+        What the draws were made with.
+    """
+
+    pool: Fingerprint
+    columns: list[str] | None
+    id_name: str
+    ids: list[str]
+    rows: list[int]
+    counts: list[int]
+    weights: list[float]
+    rounds: list[int]
+    seed: int | None
+    settings: dict[str, Any]
+
+    def check_pool(self, pool: LabelPool) -> None:
+        """Refuse a pool that is not the one of the draws."""
+        found, known = pool.fingerprint(), self.pool
+        if found.rows != known.rows:
+            what = f"{found.rows} rows where there were {known.rows}"
+        elif found.features != known.features:
+            what = f"{found.features} features where there were {known.features}"
+        elif found.values != known.values:
+            what = "other values, or the same in another order"
+        elif found.ids != known.ids:
+            what = "other ids, or the same in another order"
+        else:
+            return
+        raise ValueError(
+            f"the pool must be the one that the sheet was drawn from, but it has changed: it has "
+            f"{what}; take the rows as they were, or draw anew"
+        )
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Rows to label, with the labels that are known.
+
+    Attributes
+    ----------
+    drawn : Draws
+        What was drawn.
+    labels : list
+        The label of each of the rows, as it was written; None where there is none.
+    shown : dict
+        What a person looks at, by column.
+    """
+
+    drawn: Draws
+    labels: list[Any]
+    shown: dict[str, list[Any]]
+
+    @property
+    def unlabelled(self) -> list[str]:
+        """Ids of the rows without a label."""
+        pairs = zip(self.drawn.ids, self.labels, strict=True)
+        return [id_ for id_, label in pairs if label is None]
+
+    def with_labels(self, labels: Mapping[Any, Any]) -> Sheet:
+        """Return the sheet with labels filled in, by id; the others are kept."""
+        given = {as_id(id_): as_label(label) for id_, label in labels.items()}
+        refuse_unknown(given, self.drawn.ids, "labels")
+        pairs = zip(self.drawn.ids, self.labels, strict=True)
+        return replace(self, labels=[given.get(id_, label) for id_, label in pairs])
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the sheet to a ``.csv`` or ``.parquet`` file, and its record beside it."""
+        write_together(self.writers(*sheet_files(path, overwrite=overwrite)))
+
+    def writers(self, file: Path, record: Path) -> Writers:
+        """Return what writes the files of the sheet."""
+        write = TABLE_WRITERS[file.suffix.lower()]
+        content = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "written_by": f"mercer {VERSION}",
+            **asdict(self.drawn),
+        }
+        return {
+            record: lambda partial: write_json(content, partial),
+            file: lambda partial: write(self._table(), partial),
+        }
+
+    def _table(self) -> dict[str, list[Any]]:
+        drawn = self.drawn
+        ids: list[Any] = drawn.rows if drawn.pool.ids is None else drawn.ids
+        table = {drawn.id_name: ids, DRAWS: drawn.counts, WEIGHT: drawn.weights}
+        return {**table, LABEL: self.labels, **self.shown}
+
+
+def sheet_files(path: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, Path]:
+    """Return the file of a sheet and that of its record; refuse those that are there already.
+
+    >>> [file.name for file in sheet_files("to_label.csv")]
+    ['to_label.csv', 'to_label.json']
+    """
+    file = Path(path).expanduser()
+    if file.suffix.lower() not in SUFFIXES:
+        raise ValueError(
+            f"a sheet must be a .csv or .parquet file, got {file.name!r}"
+            f"{closest(file.suffix, SUFFIXES)}"
+        )
+    files = file, file.with_suffix(".json")
+    for one in files:
+        if one.exists() and not overwrite:
+            raise FileExistsError(
+                f"{one} is there already, and labels would be lost: name another file, or remove it"
+            )
+    return files
+
+
+def label_studio_tasks(sheet: Sheet, known: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """Return tasks in the JSON format that Label Studio imports, one a row that is not ``known``.
+
+    Annotations are brought home by their ``mercer_id``, with :meth:`Sheet.with_labels`.
+    """
+    drawn, left_out = sheet.drawn, set(known)
+    tasks = []
+    for at, id_ in enumerate(drawn.ids):
+        if id_ not in left_out:
+            data = {name: as_json(values[at]) for name, values in sheet.shown.items()}
+            data |= {"mercer_id": id_, "mercer_weight": drawn.weights[at]}
+            tasks.append({"data": data})
+    return tasks
+
+
+def refuse_unknown(ids: Iterable[str], drawn: Sequence[str], label: str) -> None:
+    """Refuse ids of rows that were not drawn."""
+    known = set(drawn)
+    unknown = [id_ for id_ in ids if id_ not in known]
+    if unknown:
+        raise ValueError(
+            f"{label} must have the ids of rows that were drawn, but {some(unknown)} "
+            f"{'was' if len(unknown) == 1 else 'were'} not: other rows have no weight; leave them "
+            f"out"
+        )

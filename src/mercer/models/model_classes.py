@@ -1,0 +1,65 @@
+"""The only classes that a model file can name."""
+
+from __future__ import annotations
+
+from mercer.bases import BASES
+from mercer.bases.sketch import KINDS as PROJECTIONS
+from mercer.combine import COMBINATIONS
+from mercer.contracts import Status
+from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
+from mercer.estimators.rank_targets import RankTargets
+from mercer.estimators.targets import ClassTargets, RegressionTargets, RowTargets
+from mercer.kernels import KERNELS, Product, Sum
+from mercer.kernels.feature_maps import (
+    ColumnFeatures,
+    FourierFeatures,
+    MultipliedFeatures,
+    ReluFeatures,
+    StackedFeatures,
+    WeightedFeatures,
+)
+from mercer.kernels.spline import SplineFeatures
+from mercer.moments import Moments
+from mercer.selection import CRITERIA
+from mercer.selection.criteria import Scores
+from mercer.solvers import RULES, SOLVERS
+from mercer.storage import Registry
+
+ESTIMATORS: dict[str, type[KernelEstimator]] = {
+    "KernelClassifier": KernelClassifier,
+    "KernelRanker": KernelRanker,
+    "KernelRegressor": KernelRegressor,
+}
+
+#: What each estimator makes of y.
+TARGETS: dict[type[KernelEstimator], type[RowTargets]] = {
+    KernelClassifier: ClassTargets,
+    KernelRanker: RankTargets,
+    KernelRegressor: RegressionTargets,
+}
+
+#: Names that stand for a class in a file; nothing else is ever looked up.
+REGISTRY = Registry(
+    (
+        *KERNELS.values(),
+        Product,
+        Sum,
+        *BASES.values(),
+        *SOLVERS.values(),
+        *RULES.values(),
+        *CRITERIA.values(),
+        *COMBINATIONS.values(),
+        *PROJECTIONS.values(),
+        *TARGETS.values(),
+        ColumnFeatures,
+        FourierFeatures,
+        MultipliedFeatures,
+        ReluFeatures,
+        SplineFeatures,
+        StackedFeatures,
+        WeightedFeatures,
+        Moments,
+        Scores,
+        Status,
+    )
+)

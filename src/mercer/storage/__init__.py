@@ -1,0 +1,42 @@
+"""What is written to disk: arrays with a JSON document, without pickle, whole or not at all.
+
+Models, checkpoints, label sheets and the command line share it.
+"""
+
+from mercer.storage.atomic import atomic_path, write_json, write_together
+from mercer.storage.codec import Decoder, Encoder, load_value, save_value
+from mercer.storage.fingerprints import (
+    fingerprint,
+    fingerprint_rows,
+    fingerprint_texts,
+    fingerprint_unordered,
+    input_identity,
+)
+from mercer.storage.registry import LibraryRecords, Registry
+from mercer.storage.table_files import TABLE_WRITERS, pyarrow, write_csv, write_table
+from mercer.storage.tensor_file import DamagedFileError, TensorFile, open_tensors, write_tensors
+
+__all__ = [
+    "TABLE_WRITERS",
+    "DamagedFileError",
+    "Decoder",
+    "Encoder",
+    "LibraryRecords",
+    "Registry",
+    "TensorFile",
+    "atomic_path",
+    "fingerprint",
+    "fingerprint_rows",
+    "fingerprint_texts",
+    "fingerprint_unordered",
+    "input_identity",
+    "load_value",
+    "open_tensors",
+    "pyarrow",
+    "save_value",
+    "write_csv",
+    "write_json",
+    "write_table",
+    "write_tensors",
+    "write_together",
+]

@@ -1,0 +1,74 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a path beside ``path`` to write to; it takes the place of ``path`` if all went well.
+
+    A reader never meets half a file, and a failed write leaves what was there before, and nothing
+    else. What was written is on disk before it takes its place.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = Path(folder) / "numbers.txt"
+    ...     with atomic_path(target) as partial:
+    ...         _ = partial.write_text("1 2 3")
+    ...     target.read_text(), len(list(Path(folder).iterdir()))
+    ('1 2 3', 1)
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{path} cannot be written: its folder {path.parent} does not exist; make it first"
+        )
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} cannot be written: it is a folder; name a file in it")
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    partial.touch(exist_ok=False)
+    mode = partial.stat().st_mode & 0o777
+    try:
+        yield partial
+        # A writer may have put a new file here with permissions of its own.
+        partial.chmod(mode)
+        with partial.open("r+b") as file:  # Windows syncs only what is open for writing
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+        _sync_folder(path.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write the new name to disk, too, where folders can be opened: not on Windows."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    # Some network file systems refuse to sync a folder; the file itself is on disk by now.
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
+    """Write files that belong together: none takes its place before all are written."""
+    with ExitStack() as stack:
+        partial = {path: stack.enter_context(atomic_path(path)) for path in writers}
+        for path, write in writers.items():
+            write(partial[path])
+
+
+def write_json(content: Any, path: Path) -> None:
+    """Write JSON that every reader takes: UTF-8, without NaN or infinity."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")

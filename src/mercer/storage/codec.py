@@ -1,0 +1,244 @@
+"""Objects as a JSON document and arrays, and back, without ever running what a file says.
+
+In the document a number, text, list, ``true``, ``false`` or ``null`` is itself; anything else is an
+object with one of these keys:
+
+- ``type``, ``params``: an object of a class that the registry knows
+- ``enum``, ``member``: a member of an enumeration that it knows
+- ``array``: the name of a tensor; ``order`` "F" says that it is stored transposed
+- ``labels``: an array of text (``dtype`` "U") or of Python objects (``dtype`` "O")
+- ``scalar``: a NumPy scalar, as a tensor without dimensions
+- ``float``: "inf", "-inf" or "nan"
+- ``tuple``, ``dict``: what they say; ``pairs`` is a dict whose keys are not all text
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array
+from mercer.storage.registry import Registry, parameters
+from mercer.storage.tensor_file import (
+    DamagedFileError,
+    Json,
+    TensorFile,
+    open_tensors,
+    write_tensors,
+)
+from mercer.validation import closest
+
+#: How many objects can be one inside another: sums of many kernels are, nothing else goes deep.
+DEPTH = 100
+#: An array of text takes as much for every label as for the longest: labels of so many characters
+#: are refused where that is much more than what the file holds of them.
+LABEL_CHARACTERS, STRETCH = 2**26, 16
+#: What labels that are Python objects can be.
+LABELS = (str, bool, int, float, type(None))
+
+
+class Encoder:
+    """Collects the arrays of what it encodes in ``tensors``.
+
+    Parameters
+    ----------
+    registry : Registry
+        The classes that the file may name.
+    file : str
+        What is written, for messages.
+
+    Examples
+    --------
+    >>> encoder = Encoder(Registry([]), "a file")
+    >>> encoder.value({"a": np.arange(2), "b": (1, None)}, "x")
+    {'dict': {'a': {'array': 'x.a'}, 'b': {'tuple': [1, None]}}}
+    >>> encoder.tensors
+    {'x.a': array([0, 1])}
+    """
+
+    def __init__(self, registry: Registry, file: str) -> None:
+        self.registry = registry
+        self.file = file
+        self.tensors: dict[str, Array] = {}
+
+    def value(self, value: Any, name: str) -> Json:
+        """Return ``value`` for the document; ``name`` is its place, for tensors and messages."""
+        if isinstance(value, Enum):
+            return {"enum": self._known(value, name), "member": value.name}
+        if isinstance(value, str):  # also NumPy's own kind of text
+            return str(value)
+        if isinstance(value, np.generic):
+            return {"scalar": self._tensor(np.asarray(value), name)}
+        if value is None or isinstance(value, (bool, int)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if isinstance(value, np.ndarray):
+            return self._array(value, name)
+        if isinstance(value, list):
+            return [self.value(item, f"{name}.{i}") for i, item in enumerate(value)]
+        if isinstance(value, tuple):
+            return {"tuple": self.value(list(value), name)}
+        if isinstance(value, dict):
+            if all(isinstance(key, str) for key in value):
+                return {"dict": self.mapping(value, name)}
+            return {"pairs": self.value([list(pair) for pair in value.items()], name)}
+        return self.object(value, name)
+
+    def mapping(self, values: Mapping[str, Any], name: str) -> dict[str, Json]:
+        """Return a document of named values."""
+        return {str(key): self.value(item, f"{name}.{key}") for key, item in values.items()}
+
+    def object(self, value: Any, name: str) -> dict[str, Json]:
+        """Return an object of a known class by the name of the class and its parameters."""
+        kind = self._known(value, name)
+        if name.count(".") > DEPTH:
+            raise ValueError(
+                f"{kind} at {name[:40]}... is inside more than {DEPTH} others, which {self.file} "
+                f"does not hold: build the sum or product as a balanced tree"
+            )
+        return {"type": kind, "params": self.mapping(parameters(value), name)}
+
+    def _known(self, value: Any, name: str) -> str:
+        kind = self.registry.name_of(type(value))
+        if kind is None:
+            raise TypeError(
+                f"{name} cannot be written to {self.file}: it must be a number, text, an array or "
+                f"an object of mercer's own classes, got {type(value).__name__}. A class of your "
+                f"own would have to run code on loading, which mercer never does"
+            )
+        return kind
+
+    def _array(self, value: Array, name: str) -> dict[str, Json]:
+        if value.dtype.kind == "U" and value.ndim == 1:
+            return {"labels": value.tolist(), "dtype": "U"}
+        if value.dtype.kind == "O" and value.ndim == 1:
+            plain = [item.item() if isinstance(item, np.generic) else item for item in value]
+            if all(isinstance(item, LABELS) for item in plain):
+                return {"labels": self.value(plain, name), "dtype": "O"}
+        if value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous:
+            # The order of an array decides how BLAS rounds: the same bits need the same order.
+            return {"array": self._tensor(value.T, name), "order": "F"}
+        return {"array": self._tensor(value, name)}
+
+    def _tensor(self, value: Array, name: str) -> str:
+        if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+            raise TypeError(
+                f"{name} cannot be written to {self.file}: arrays must hold integers, floats, "
+                f"booleans or text, got {value.dtype}; try .astype(float) or .astype(str)"
+            )
+        while name in self.tensors:  # keys of a dict may hold dots
+            name += "'"
+        native = value.dtype.newbyteorder("=")
+        self.tensors[name] = np.ascontiguousarray(value, dtype=native).reshape(value.shape)
+        return name
+
+
+class Decoder:
+    """Builds what an :class:`Encoder` has written; a :class:`DamagedFileError` says what is wrong.
+
+    Parameters
+    ----------
+    registry : Registry
+        The classes that the file may name.
+    file : TensorFile
+        Where the arrays are.
+    """
+
+    def __init__(self, registry: Registry, file: TensorFile) -> None:
+        self.registry = registry
+        self.file = file
+
+    def value(self, document: Json, name: str, depth: int = 0) -> Any:
+        """Return the value at ``name``."""
+        if depth > 2 * DEPTH:
+            raise DamagedFileError(f"{name[:40]}... is nested too deeply")
+        if isinstance(document, list):
+            return [self.value(item, f"{name}.{i}", depth + 1) for i, item in enumerate(document)]
+        if not isinstance(document, dict):
+            return document
+        keys = set(document)
+        if keys == {"type", "params"}:
+            cls = self._class(document["type"], name)
+            return self.registry.build(cls, self.mapping(document["params"], name, depth), name)
+        if keys == {"enum", "member"}:
+            return self._member(document, name)
+        if keys == {"array"} or keys == {"array", "order"}:
+            array = self._tensor(document["array"], name)
+            return array.T if document.get("order") == "F" else array
+        if keys == {"scalar"}:
+            array = self._tensor(document["scalar"], name)
+            if array.ndim:
+                raise DamagedFileError(f"{name} must be a scalar, got shape {array.shape}")
+            return array[()]
+        if keys == {"labels", "dtype"}:
+            return self._labels(document, name, depth)
+        if keys == {"float"} and document["float"] in ("inf", "-inf", "nan"):
+            return float(document["float"])
+        if keys == {"tuple"} and isinstance(document["tuple"], list):
+            return tuple(self.value(document["tuple"], name, depth + 1))
+        if keys == {"dict"}:
+            return self.mapping(document["dict"], name, depth)
+        if keys == {"pairs"}:
+            return dict(self.value(document["pairs"], name, depth + 1))
+        raise DamagedFileError(f"{name} has the unknown form {sorted(keys)}")
+
+    def mapping(self, document: Json, name: str, depth: int = 0) -> dict[str, Any]:
+        """Return the values of a document by name."""
+        if not isinstance(document, dict):
+            raise DamagedFileError(f"{name} must be an object, got {type(document).__name__}")
+        return {key: self.value(item, f"{name}.{key}", depth + 1) for key, item in document.items()}
+
+    def _class(self, kind: Json, name: str) -> type:
+        cls = self.registry.find(kind) if isinstance(kind, str) else None
+        if cls is None:
+            known = self.registry.names
+            hint = closest(str(kind), known) if known else ""
+            raise DamagedFileError(f"{name} is of the unknown type {kind!r}{hint}")
+        return cls
+
+    def _member(self, document: dict[str, Json], name: str) -> Any:
+        cls = self._class(document["enum"], name)
+        member = document["member"]
+        if not issubclass(cls, Enum) or member not in cls.__members__:
+            raise DamagedFileError(f"{name} is no member of {cls.__name__}: {member!r}")
+        return cls[member]
+
+    def _tensor(self, tensor: Json, name: str) -> Array:
+        if not isinstance(tensor, str):
+            raise DamagedFileError(f"{name} must name a tensor, got {tensor!r}")
+        return self.file.tensor(tensor)
+
+    def _labels(self, document: dict[str, Json], name: str, depth: int) -> Array:
+        labels = self.value(document["labels"], name, depth + 1)
+        kinds: tuple[type, ...] = (str,) if document["dtype"] == "U" else LABELS
+        if (
+            not isinstance(labels, list)
+            or document["dtype"] not in ("U", "O")
+            or not all(isinstance(label, kinds) for label in labels)
+        ):
+            raise DamagedFileError(f"{name} must be a list of labels")
+        if document["dtype"] == "O":
+            return np.array(labels, dtype=object)
+        lengths = [len(label) for label in labels]
+        wide = len(labels) * max(lengths, default=0)
+        if wide > max(LABEL_CHARACTERS, STRETCH * sum(lengths)):
+            raise DamagedFileError(f"the labels of {name} are too long")
+        return np.array(labels, dtype=str)
+
+
+def save_value(value: Any, path: Path, registry: Registry, file: str) -> None:
+    """Write one value and its arrays to a file."""
+    encoder = Encoder(registry, file)
+    write_tensors(path, {"value": encoder.value(value, "value")}, encoder.tensors)
+
+
+def load_value(path: Path, registry: Registry) -> Any:
+    """Read what :func:`save_value` has written: the same value, bit for bit."""
+    with open_tensors(path) as file:
+        return Decoder(registry, file).value(file.document().get("value"), "value")

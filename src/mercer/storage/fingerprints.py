@@ -1,0 +1,103 @@
+"""Fingerprints: equal for the same rows, files and parameters, and different for others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+from mercer.contracts import Array, Rows
+
+
+def fingerprint(value: Any) -> str:
+    """Return the fingerprint of parameters, arrays, or whatever is made of them.
+
+    >>> fingerprint({"alpha": 0.1}) == fingerprint({"alpha": 0.1})
+    True
+    >>> fingerprint(np.zeros(2)) == fingerprint(np.zeros(3))
+    False
+    """
+    found: str = joblib.hash(value)
+    return found
+
+
+def input_identity(rows: Any) -> Any:
+    """Return what tells the input of a fit from others, for :func:`fingerprint`.
+
+    Files are known by name, size and time of change, Dask collections by their token, and
+    everything else by its values. Text that is no file is the name of a column.
+    """
+    if isinstance(rows, (str, Path)):
+        path = Path(rows)
+        if not path.exists():
+            return str(rows)
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        return [(str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+    if isinstance(rows, (list, tuple)) and all(isinstance(part, (str, Path)) for part in rows):
+        return [input_identity(part) for part in rows]
+    return rows.__dask_tokenize__() if hasattr(rows, "__dask_tokenize__") else rows
+
+
+def fingerprint_rows(blocks: Iterable[Rows]) -> str:
+    """Return the fingerprint of rows in their order, however they are cut into blocks.
+
+    Numbers count by their value, whatever their type, and sparse rows by their nonzeros.
+
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> fingerprint_rows([X[:1], X[1:]]) == fingerprint_rows([X.astype(int)])
+    True
+    >>> fingerprint_rows([X[::-1]]) == fingerprint_rows([X])
+    False
+    """
+    hashes = [hashlib.sha256() for _ in range(3)]
+    for block in blocks:
+        for one, part in zip(hashes, _row_parts(block), strict=False):
+            one.update(part.data)
+    return hashlib.sha256(b"".join(one.digest() for one in hashes)).hexdigest()
+
+
+def _row_parts(X: Rows) -> list[Array]:
+    """Return what is hashed of rows: their numbers, and of sparse ones where they are."""
+    if not hasattr(X, "tocsr"):
+        return [np.ascontiguousarray(X, dtype=np.float64) + 0.0]  # -0.0 is the same number
+    X = X.tocsr().astype(np.float64, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return [X.data, X.indices.astype(np.int64), np.diff(X.indptr).astype(np.int64)]
+
+
+def fingerprint_texts(parts: Iterable[Iterable[str]]) -> str:
+    """Return the fingerprint of texts in their order, however they are cut into parts.
+
+    >>> fingerprint_texts([["a", "b"], ["c"]]) == fingerprint_texts([["a", "b", "c"]])
+    True
+    >>> fingerprint_texts([["ab", ""]]) == fingerprint_texts([["a", "b"]])
+    False
+    """
+    found = hashlib.sha256()
+    for part in parts:
+        found.update("".join(f"{len(text)}:{text}" for text in part).encode())
+    return found.hexdigest()
+
+
+def fingerprint_unordered(rows: Array) -> tuple[int, int]:
+    """Return the number of dense rows, and the sum of a hash of each: their order does not matter.
+
+    >>> rows = np.random.default_rng(0).random((5, 2))
+    >>> fingerprint_unordered(rows) == fingerprint_unordered(rows[::-1])
+    True
+    >>> fingerprint_unordered(rows) == fingerprint_unordered(rows[:, ::-1])
+    False
+    """
+    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # -0.0 and 0.0 are the same number
+    odd = np.random.default_rng(0).integers(2**62, size=bits.shape[1], dtype=np.uint64) * 2 + 1
+    with np.errstate(over="ignore"):
+        mixed = (bits * odd).sum(axis=1, dtype=np.uint64)
+        mixed ^= mixed >> np.uint64(31)
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+        return len(rows), int(mixed.sum(dtype=np.uint64))

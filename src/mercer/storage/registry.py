@@ -1,0 +1,140 @@
+"""The classes that a file may name, what they are made of, and how they are built again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from importlib import import_module
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Status
+from mercer.storage.tensor_file import DamagedFileError
+from mercer.validation import closest
+
+_NUMBER = (Real, "a number")
+_WHOLE = (Integral, "a whole number")
+#: What the fields of data classes must be, by their annotation; others are checked later.
+_FIELDS: dict[str, tuple[Any, str]] = {
+    "int": _WHOLE,
+    "float": _NUMBER,
+    "float | None": ((Real, type(None)), "a number or null"),
+    "str": (str, "text"),
+    "bool": (bool, "true or false"),
+    "Precision": (str, "text"),
+    "Array": (np.ndarray, "an array"),
+    "Array | None": ((np.ndarray, type(None)), "an array or null"),
+    "Status": (Status, "a status"),
+    "dict[str, float]": (dict, "a table"),
+    "tuple[FeatureMap, ...]": (tuple, "a tuple"),
+}
+
+
+def parameter_names(cls: type) -> list[str]:
+    """Return the names that the constructor of a data class or of scikit-learn's kind takes."""
+    if is_dataclass(cls):
+        return [field.name for field in fields(cls)]
+    names: list[str] = cls._get_param_names()  # type: ignore[attr-defined]
+    return names
+
+
+def parameters(value: Any) -> dict[str, Any]:
+    """Return what the constructor of ``value`` was given, by name, one level deep."""
+    return {name: getattr(value, name) for name in parameter_names(type(value))}
+
+
+class Registry:
+    """A fixed list of classes by their names; nothing else is ever looked up.
+
+    >>> registry = Registry([Status])
+    >>> registry.name_of(Status), registry.find("Status"), registry.find("os.system")
+    ('Status', <enum 'Status'>, None)
+    """
+
+    def __init__(self, classes: Iterable[type]) -> None:
+        self._classes = {cls.__name__: cls for cls in classes}
+
+    @property
+    def names(self) -> list[str]:
+        """All names, for messages."""
+        return sorted(self._classes)
+
+    def name_of(self, cls: type) -> str | None:
+        """Return the name of a class; None if it is not in the list."""
+        return cls.__name__ if self._classes.get(cls.__name__) is cls else None
+
+    def find(self, name: str) -> type | None:
+        """Return the class of a name, or None."""
+        return self._classes.get(name)
+
+    def build(self, cls: type, values: Mapping[str, Any], name: str) -> Any:
+        """Return an object of ``cls``, its parameters checked by name and by kind."""
+        if issubclass(cls, Enum):
+            raise DamagedFileError(f"{name} must be an object, got a {cls.__name__}")
+        known = parameter_names(cls)
+        for key in values:
+            if key not in known:
+                raise DamagedFileError(
+                    f"{name} has a parameter {key!r}, which {cls.__name__} does not"
+                    f"{closest(key, known)}"
+                )
+        if is_dataclass(cls):
+            for field in fields(cls):
+                kind, words = _FIELDS.get(str(field.type), (object, ""))
+                value = values.get(field.name)
+                if field.name in values and not _is(value, kind):
+                    raise DamagedFileError(
+                        f"{field.name} of {name} must be {words}, got {type(value).__name__}"
+                    )
+        try:
+            return cls(**values)
+        except TypeError as error:  # a parameter without a default is missing
+            raise DamagedFileError(f"{name}: {error}") from error
+
+
+def _is(value: Any, kind: Any) -> bool:
+    # Python counts true and false among the whole numbers; a file must not.
+    return isinstance(value, kind) and (not isinstance(value, bool) or kind in (bool, object))
+
+
+class LibraryRecords(Registry):
+    """Data classes and enumerations of this library, by the module that they are in.
+
+    What tasks return comes from many modules. A checkpoint is read by who wrote it, so that the
+    kinds of fields are not checked again.
+
+    >>> records = LibraryRecords()
+    >>> records.name_of(Status), records.find("mercer.contracts:Status") is Status
+    ('mercer.contracts:Status', True)
+    >>> records.find("subprocess:Popen"), records.find("mercer.contracts:np")
+    (None, None)
+    """
+
+    def __init__(self) -> None:
+        super().__init__([])
+
+    def name_of(self, cls: type) -> str | None:
+        """Return ``module:class``."""
+        name = f"{cls.__module__}:{cls.__qualname__}"
+        return name if self.find(name) is cls else None
+
+    def find(self, name: str) -> type | None:
+        """Return the class at ``module:class``."""
+        module, _, attribute = name.partition(":")
+        # The command line's modules act on import; no others do.
+        if not module.startswith("mercer.") or module.startswith("mercer.cli"):
+            return None
+        try:
+            found = getattr(import_module(module), attribute, None)
+        except ImportError:
+            return None
+        if not isinstance(found, type) or found.__module__ != module:
+            return None
+        return found if is_dataclass(found) or issubclass(found, Enum) else None
+
+    def build(self, cls: type, values: Mapping[str, Any], name: str) -> Any:
+        """Return an object of ``cls``."""
+        return cls(**values)

@@ -1,0 +1,188 @@
+"""Files of one JSON document and named arrays, in the safetensors format.
+
+Eight bytes with the length of a header, a header in JSON, and the bytes of the arrays one after the
+other: nothing in it can run. The document is an entry of the header's metadata. The format is small
+enough to be written here, so that checkpoints and models need no further package; files are read
+and written by the ``safetensors`` package as well.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+
+from mercer.contracts import Array
+from mercer.storage.atomic import atomic_path
+
+Json: TypeAlias = Any
+
+#: The key of the document in the metadata.
+KEY = "mercer"
+METADATA = "__metadata__"
+#: What the format calls the dtypes that are written here.
+DTYPES = {
+    "BOOL": np.dtype("?"),
+    "U8": np.dtype("u1"),
+    "I8": np.dtype("i1"),
+    "U16": np.dtype("<u2"),
+    "I16": np.dtype("<i2"),
+    "F16": np.dtype("<f2"),
+    "U32": np.dtype("<u4"),
+    "I32": np.dtype("<i4"),
+    "F32": np.dtype("<f4"),
+    "U64": np.dtype("<u8"),
+    "I64": np.dtype("<i8"),
+    "F64": np.dtype("<f8"),
+}
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+class DamagedFileError(ValueError):
+    """A file is not what it should be; the message says why, and leaves its name to the caller."""
+
+
+def write_tensors(path: Path, document: Json, tensors: Mapping[str, Array]) -> None:
+    """Write a document and its arrays, whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        The file; one that is there already is replaced.
+    document : JSON
+        Without NaN or infinity.
+    tensors : dict of arrays
+        Contiguous arrays of numbers or booleans.
+    """
+    text = json.dumps(document, allow_nan=False, ensure_ascii=False)
+    header: dict[str, Json] = {METADATA: {KEY: text}}
+    # Wide numbers first: with a padded header every array is aligned.
+    order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    start = 0
+    for name in order:
+        array = tensors[name]
+        header[name] = {
+            "dtype": _NAMES[array.dtype.newbyteorder("<")],
+            "shape": list(array.shape),
+            "data_offsets": [start, start + array.nbytes],
+        }
+        start += array.nbytes
+    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    with atomic_path(path) as partial, partial.open("wb") as file:
+        file.write(struct.pack("<Q", len(encoded)))
+        file.write(encoded)
+        for name in order:
+            little = tensors[name].astype(tensors[name].dtype.newbyteorder("<"), copy=False)
+            file.write(little.reshape(-1).view(np.uint8).data)
+
+
+class TensorFile:
+    """An open file: its document, and its arrays by name, each given out once."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        size = os.fstat(file.fileno()).st_size
+        length = struct.unpack("<Q", file.read(8))[0] if size >= 8 else size
+        if length > size - 8:
+            raise _not_safetensors("its header is cut short")
+        self._start = 8 + length
+        header = _parsed(file.read(length), "its header")
+        self._metadata = header.pop(METADATA, None)
+        self._places = {name: _place(name, entry) for name, entry in header.items()}
+        # Arrays fill the file without gaps and overlaps: a small file can never fill the memory.
+        end = 0
+        for start, stop in sorted((place[2], place[3]) for place in self._places.values()):
+            if start != end:
+                raise _not_safetensors("its arrays overlap or leave gaps")
+            end = stop
+        if self._start + end != size:
+            raise _not_safetensors(f"its arrays take {end} bytes of {size - self._start}")
+        self._left = set(self._places)
+
+    def document(self) -> dict[str, Json]:
+        """Return the JSON document."""
+        text = self._metadata.get(KEY) if isinstance(self._metadata, dict) else None
+        if not isinstance(text, str):
+            raise DamagedFileError(
+                f"it is a safetensors file without the {KEY!r} entry that describes what it holds"
+            )
+        return _parsed(text, "its description")
+
+    def tensor(self, name: str) -> Array:
+        """Return an array in memory of its own."""
+        if name not in self._places:
+            raise DamagedFileError(f"the tensor {name!r} is missing")
+        if name not in self._left:
+            raise DamagedFileError(f"the tensor {name!r} is used twice")
+        self._left.remove(name)
+        dtype, shape, start, stop = self._places[name]
+        array = np.empty(shape, dtype=dtype)
+        self._file.seek(self._start + start)
+        content = array.reshape(-1).view(np.uint8)
+        if self._file.readinto(content.data) != stop - start:  # type: ignore[attr-defined]
+            raise DamagedFileError(f"the tensor {name!r} is cut short")
+        if dtype.kind == "b" and np.any(content > 1):
+            raise DamagedFileError(f"the tensor {name!r} must hold true and false")
+        return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+@contextmanager
+def open_tensors(path: Path) -> Iterator[TensorFile]:
+    """Open a file of :func:`write_tensors`; what is none gives a :class:`DamagedFileError`."""
+    with path.open("rb") as file:
+        yield TensorFile(file)
+
+
+def _place(name: str, entry: Json) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
+    """Return dtype, shape, start and stop of an array, refused where they do not agree."""
+    if not isinstance(entry, dict):
+        raise _not_safetensors(f"the tensor {name!r} is not described")
+    kind: Json = entry.get("dtype")
+    shape: Json = entry.get("shape")
+    offsets: Json = entry.get("data_offsets")
+    dtype = DTYPES.get(kind) if isinstance(kind, str) else None
+    if dtype is None:
+        raise _not_safetensors(f"the tensor {name!r} has the unknown dtype {kind!r}")
+    for numbers in (shape, offsets):
+        if not isinstance(numbers, list) or not all(type(n) is int and n >= 0 for n in numbers):
+            raise _not_safetensors(f"the tensor {name!r} must have a shape and offsets")
+    if len(offsets) != 2 or offsets[1] - offsets[0] != math.prod(shape) * dtype.itemsize:
+        raise _not_safetensors(f"the tensor {name!r} has {offsets} bytes for the shape {shape}")
+    return dtype, tuple(shape), offsets[0], offsets[1]
+
+
+def _parsed(text: str | bytes, what: str) -> dict[str, Json]:
+    try:
+        found = json.loads(text, parse_constant=_refuse, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFileError(f"{what} is not JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise DamagedFileError(f"{what} must be an object, got {type(found).__name__}")
+    return found
+
+
+def _refuse(constant: str) -> None:
+    # Python reads NaN and Infinity, which JSON does not have and is never written here.
+    raise ValueError(f"{constant} is no number")
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name is there twice")
+    return found
+
+
+def _not_safetensors(what: str) -> DamagedFileError:
+    return DamagedFileError(
+        f"it is no safetensors file ({what}): it may be damaged, cut short, or something else, so "
+        f"write it anew"
+    )
