@@ -105,6 +105,7 @@ def test_every_kernel_and_basis(kernel, basis, tmp_path):
         np.array([5.0, 1.0, -2.0], dtype=np.float32),
         np.array([2, 1, 3], dtype=">i4"),
         np.array([True, False]),
+        np.array(["2020-01-01", "2021-05-01"], dtype="M8[D]"),
     ],
     ids=lambda labels: str(labels.dtype),
 )

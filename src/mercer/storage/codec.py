@@ -5,7 +5,8 @@ object with one of these keys:
 
 - ``type``, ``params``: an object of a class that the registry knows
 - ``enum``, ``member``: a member of an enumeration that it knows
-- ``array``: the name of a tensor; ``order`` "F" says that it is stored transposed
+- ``array``: the name of a tensor; ``order`` "F" says that it is stored transposed, ``dtype`` that
+  its numbers stand for dates, or its last axis for bytes
 - ``labels``: an array of text (``dtype`` "U") or of Python objects (``dtype`` "O")
 - ``scalar``: a NumPy scalar, as a tensor without dimensions
 - ``float``: "inf", "-inf" or "nan"
@@ -15,6 +16,7 @@ object with one of these keys:
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
@@ -123,14 +125,21 @@ class Encoder:
                 return {"labels": self.value(plain, name), "dtype": "O"}
         if value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous:
             # The order of an array decides how BLAS rounds: the same bits need the same order.
-            return {"array": self._tensor(value.T, name), "order": "F"}
+            return {**self._array(value.T, name), "order": "F"}
+        if value.dtype.kind in "mM":
+            native = value.dtype.newbyteorder("=")
+            return {"array": self._tensor(value.view("=i8"), name), "dtype": native.str[1:]}
+        if value.dtype.kind == "S":
+            width = value.dtype.itemsize
+            parts = np.ascontiguousarray(value).view(np.uint8).reshape(*value.shape, width)
+            return {"array": self._tensor(parts, name), "dtype": f"S{width}"}
         return {"array": self._tensor(value, name)}
 
     def _tensor(self, value: Array, name: str) -> str:
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
             raise TypeError(
                 f"{name} cannot be written to {self.file}: arrays must hold integers, floats, "
-                f"booleans or text, got {value.dtype}; try .astype(float) or .astype(str)"
+                f"booleans, dates or text, got {value.dtype}; try .astype(float) or .astype(str)"
             )
         while name in self.tensors:  # keys of a dict may hold dots
             name += "'"
@@ -168,8 +177,10 @@ class Decoder:
             return self.registry.build(cls, self.mapping(document["params"], name, depth), name)
         if keys == {"enum", "member"}:
             return self._member(document, name)
-        if keys == {"array"} or keys == {"array", "order"}:
+        if "array" in keys and keys <= {"array", "order", "dtype"}:
             array = self._tensor(document["array"], name)
+            if "dtype" in keys:
+                array = _as_dtype(array, document["dtype"], name)
             return array.T if document.get("order") == "F" else array
         if keys == {"scalar"}:
             array = self._tensor(document["scalar"], name)
@@ -230,6 +241,18 @@ class Decoder:
         if wide > max(LABEL_CHARACTERS, STRETCH * sum(lengths)):
             raise DamagedFileError(f"the labels of {name} are too long")
         return np.array(labels, dtype=str)
+
+
+def _as_dtype(array: Array, dtype: Json, name: str) -> Array:
+    """Return numbers as dates, or bytes along the last axis as one value."""
+    kind = dtype if isinstance(dtype, str) else ""
+    dates = re.fullmatch(r"[mM]8(\[\d{0,9}[a-zA-Z]{1,2}\])?", kind)
+    width = re.fullmatch(r"S([1-9]\d{0,9})", kind)
+    if dates and array.dtype == np.int64:
+        return array.view(kind)
+    if width and array.dtype == np.uint8 and array.shape[-1:] == (int(width[1]),):
+        return np.asarray(array.view(kind)[..., 0])
+    raise DamagedFileError(f"{name} is no array of {dtype!r}")
 
 
 def save_value(value: Any, path: Path, registry: Registry, file: str) -> None:
