@@ -269,27 +269,35 @@ def fits_together(kernel: str, basis: str, *_: Any) -> bool:
 #: Every kernel with every basis, and each of them in both dtypes.
 CASES = [Case(*row) for row in all_pairs(KERNELS, BASES, DTYPES, allowed=fits_together)]
 #: Other solvers than ridge see a matrix, whatever kernel it came from: a few kernels are enough.
+OTHERS = [solver for solver in SOLVERS if solver != "ridge"]
+PROBLEMS = [
+    ("laplacian_l1", "full", "float64"),
+    ("laplacian_l1", "given", "float64"),
+    ("gaussian", "full", "float64"),
+    ("gaussian", "given", "float64"),
+    ("gaussian", "given", "float32"),
+    ("gaussian", "uniform", "float64"),
+    ("gaussian", "random_features", "float64"),
+    ("gaussian", "sketch", "float64"),
+]
 FILTERED = [
     Case(*row)
     for row in all_pairs(
         ("laplacian_l1", "gaussian"),
-        ("full", "given", "uniform", "random_features", "sketch"),
+        BASES,
         DTYPES,
-        [solver for solver in SOLVERS if solver != "ridge"],
-        allowed=lambda kernel, basis, dtype, solver: (
-            (dtype == "float64" or (kernel, basis) == ("gaussian", "given"))
-            and (kernel == "gaussian" or basis in ("full", "given"))
-        ),
+        OTHERS,
+        allowed=lambda kernel, basis, dtype, _: (kernel, basis, dtype) in PROBLEMS,
     )
 ]
-#: For properties in which kernel and basis do not meddle with each other: every kernel, every basis
-#: in both dtypes, every other solver with every basis.
+#: For properties in which these do not meddle with each other: every kernel, every basis in both
+#: dtypes, every solver.
 TYPICAL = [
     Case(kernel, *rest)
     for kernel, rest in all_pairs(
         KERNELS, product(BASES, DTYPES), strength=1, allowed=lambda k, rest: fits_together(k, *rest)
     )
-] + FILTERED
+] + [Case(*row, solver) for row, solver in all_pairs(PROBLEMS, OTHERS, strength=1)]
 
 
 @lru_cache(maxsize=1000)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from cases import KERNELS, rows
 from mercer import Gaussian, LaplacianL1
 from mercer.bases.grading import CUT, LEADING, Grading, ordered_cholesky, trusted_precision
+from pairs import over_each
 
 every_kernel = pytest.mark.parametrize("name", KERNELS)
 
@@ -22,8 +23,7 @@ def test_the_factor_is_that_of_the_ordered_matrix(name):
     np.testing.assert_allclose(L @ L.T, gram[np.ix_(order, order)], atol=1e-9 * gram.max())
 
 
-@every_kernel
-@pytest.mark.parametrize("cut", CUT.values())
+@over_each(name=KERNELS, cut=CUT.values())
 def test_what_is_left_out_is_spanned_by_the_rest(name, cut):
     gram = KERNELS[name][0](rows(100))
     L, order = ordered_cholesky(gram, cut)

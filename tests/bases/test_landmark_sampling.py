@@ -17,6 +17,7 @@ from mercer import (
 from mercer.bases.landmarks import SAMPLINGS
 from mercer.engines import ThreadEngine
 from mercer.validation import MercerWarning
+from pairs import over_each
 
 BY_ROWS = [name for name in SAMPLINGS if name != "kmeans"]
 BY_KERNEL = [name for name in BY_ROWS if name != "uniform"]
@@ -82,8 +83,7 @@ def test_parameters_that_are_left_open_are_those_of_the_fit(sampling):
     np.testing.assert_array_equal(found.indices_, wanted.indices_)
 
 
-@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@over_each(weight=[None, WEIGHT], sampling=SAMPLINGS)
 def test_estimators_fit_with_any_landmarks(sampling, weight):
     settings = {"kernel": KERNEL, "basis": Landmarks(60, sampling), "random_state": 0}
     regressor = KernelRegressor(alpha=1e-5, **settings).fit(X, Y, weight)
@@ -110,8 +110,7 @@ def test_shards_share_landmarks(sampling):
         check_rows(parts.basis_, X)
 
 
-@pytest.mark.parametrize("shards", [None, 3])
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@over_each(shards=[None, 3], sampling=SAMPLINGS)
 def test_landmarks_from_a_file(sampling, shards, tmp_path):
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=Y)
     frame.to_parquet(tmp_path / "rows.parquet", index=False, row_group_size=60)

@@ -9,6 +9,7 @@ from cases import rows, sketch_matrix
 from mercer import Gaussian, Sketch
 from mercer.bases.orthogonal_systems import walsh_hadamard
 from mercer.bases.sketch import KINDS
+from pairs import over_pairs
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -17,8 +18,7 @@ def fitted(kind, n, size):
     return Sketch(size, kind, kernel=Gaussian(0.2), random_state=3).fit(rows(n))
 
 
-@over_kinds
-@pytest.mark.parametrize("n", [1, 5, 16, 30])
+@over_pairs(kind=KINDS, n=[1, 5, 16, 30])
 def test_every_form_of_the_matrix_is_the_same(kind, n):
     drawn = fitted(kind, n, (n + 1) // 2).projection_
     G = drawn.columns(np.arange(n))

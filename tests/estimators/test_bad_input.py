@@ -22,6 +22,7 @@ from mercer import (
     Sum,
 )
 from mercer.kernels import KERNELS
+from pairs import over_each
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
@@ -59,12 +60,9 @@ def refused(model, *arguments, words, error=ValueError, y=Y):
 # -- rows ------------------------------------------------------------------------------------------
 
 
-@over_bases
-@pytest.mark.parametrize(
-    ("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "inf")]
-)
-def test_values_that_are_not_finite_are_named_by_row_and_column(basis, value, word):
-    model = KernelRegressor(basis=basis)
+@over_each(basis=BASES, wrong=[(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "inf")])
+def test_values_that_are_not_finite_are_named_by_row_and_column(basis, wrong):
+    model, (value, word) = KernelRegressor(basis=BASES[basis]), wrong
     refused(model, changed(X, (17, 1), value), Y, words=(word, "row 17", "column 1"))
 
 
@@ -74,12 +72,10 @@ def test_values_that_are_not_finite_are_named_by_the_name_of_their_column(basis)
     refused(KernelRegressor(basis=basis), frame, Y, words=("NaN", "row 17", "'width'"))
 
 
-@pytest.mark.parametrize(
-    "basis",
-    ["landmarks", Landmarks(50), Landmarks(50, "kmeans"), RandomFeatures(20), Sketch(20)],
-    ids=["landmarks", "few landmarks", "kmeans", "random_features", "sketch"],
+@over_each(
+    basis=["landmarks", Landmarks(50), Landmarks(50, "kmeans"), RandomFeatures(20), Sketch(20)],
+    dtype=["float32", "float64"],
 )
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_among_many_rows_the_right_one_is_named(basis, dtype):
     """Samples of rows are looked at first: the row in the message is that of X all the same."""
     many = np.random.default_rng(0).random((3000, 2))
@@ -226,21 +222,20 @@ def test_a_model_keeps_its_outputs_when_a_fit_is_refused(basis):
 # -- weights ---------------------------------------------------------------------------------------
 
 
-@over_bases
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        (changed(W, 17, -0.5), ("at least 0", "-0.5", "row 17")),
-        (changed(W, 17, np.nan), "NaN"),
-        (changed(W, 17, np.inf), "inf"),
-        (np.zeros(30), "zero"),
-        (W[:20], ("20", "30")),
-        (np.ones((30, 2)), "1D"),
-    ],
-    ids=["negative", "NaN", "infinite", "all zero", "length", "two columns"],
-)
-def test_weights_that_are_none(basis, bad, words):
-    refused(KernelRegressor(basis=basis), X, Y, bad, words=words)
+WEIGHTS = {
+    "negative": (changed(W, 17, -0.5), ("at least 0", "-0.5", "row 17")),
+    "NaN": (changed(W, 17, np.nan), "NaN"),
+    "infinite": (changed(W, 17, np.inf), "inf"),
+    "all zero": (np.zeros(30), "zero"),
+    "length": (W[:20], ("20", "30")),
+    "two columns": (np.ones((30, 2)), "1D"),
+}
+
+
+@over_each(basis=BASES, kind=WEIGHTS)
+def test_weights_that_are_none(basis, kind):
+    bad, words = WEIGHTS[kind]
+    refused(KernelRegressor(basis=BASES[basis]), X, Y, bad, words=words)
 
 
 # -- parameters ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from sklearn.preprocessing import StandardScaler
 
 import reference
 from mercer import Gaussian, KernelRegressor, Landmarks, Matern, RandomFeatures
+from pairs import over_each, over_pairs
 
 
 def truth(X):
@@ -56,13 +57,11 @@ def test_more_landmarks_do_no_harm():
     assert errors[2] < 1.1 * errors[1] < 1.3 * errors[0]
 
 
-@pytest.mark.parametrize(
-    "basis",
-    [Landmarks(100, random_state=0), RandomFeatures(100, random_state=0)],
-    ids=["landmarks", "random_features"],
+@over_pairs(
+    basis=[Landmarks(100, random_state=0), RandomFeatures(100, random_state=0)],
+    kernel=[Gaussian(2.0), Matern(1.5, 2.0)],
+    data=["plain", "offset", "scales", "y offset"],
 )
-@pytest.mark.parametrize("kernel", [Gaussian(2.0), Matern(1.5, 2.0)], ids=str)
-@pytest.mark.parametrize("data", ["plain", "offset", "scales", "y offset"])
 def test_float32_predicts_what_float64_does_on_sensible_problems(basis, kernel, data):
     X, y, new = problem(noise=0.1, n=600)
     if data == "offset":
@@ -82,8 +81,7 @@ def test_float32_predicts_what_float64_does_on_sensible_problems(basis, kernel, 
     assert np.abs(predictions[0] - predictions[1]).max() < 5e-3
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("basis", ["full", "landmarks", "random_features"])
+@over_each(dtype=["float32", "float64"], basis=["full", "landmarks", "random_features"])
 def test_an_offset_of_the_rows_changes_nothing(dtype, basis):
     X, y, new = problem(noise=0.1, n=300)
     if basis == "random_features":

@@ -19,6 +19,7 @@ from mercer import (
     Polynomial,
     RandomFeatures,
 )
+from pairs import over_each
 
 NEW = rows(12, seed=9)
 SAME = {
@@ -32,8 +33,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("name", SAME)
-@pytest.mark.parametrize("outputs", [1, 2])
+@over_each(name=SAME, outputs=[1, 2])
 def test_kernel_ridge_at_alpha_over_n(name, outputs):
     kernel, theirs = SAME[name]
     X = rows()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from cases import BASES, rows
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks
 from mercer.estimators.classifier import project_to_simplex
+from pairs import over_each
 
 X = rows(90)
 NEW = rows(40, seed=9)
@@ -31,8 +32,7 @@ def model(basis="full", **settings):
     return KernelClassifier(Gaussian(0.3), BASES[basis](), **{"alpha": 1e-3, **settings})
 
 
-@over_labels
-@over_bases
+@over_each(name=LABELS, basis=["full", "uniform", "random_features"])
 def test_labels_of_any_kind_come_back(name, basis):
     y = LABELS[name]
     fitted = model(basis).fit(X, y)
@@ -43,8 +43,7 @@ def test_labels_of_any_kind_come_back(name, basis):
     assert fitted.score(X, y) > 0.8
 
 
-@over_labels
-@over_bases
+@over_each(name=LABELS, basis=["full", "uniform", "random_features"])
 def test_probabilities_are_ones_and_agree_with_predictions(name, basis):
     fitted = model(basis).fit(X, LABELS[name])
     found = fitted.predict_proba(NEW)

@@ -9,6 +9,7 @@ from scipy import sparse
 import mercer.estimators.base
 from cases import BASES, rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, RandomFeatures
+from pairs import over_each
 
 X, Y, W = rows(), targets(rows()), weights()
 NEW = rows(12, seed=9)
@@ -35,8 +36,7 @@ def test_inputs_are_left_alone_even_if_they_could_be_changed(basis):
         np.testing.assert_array_equal(now, then)
 
 
-@over_bases
-@pytest.mark.parametrize("order", ["C", "F"])
+@over_each(basis=BASES, order=["C", "F"])
 def test_read_only_arrays_of_any_order(basis, order):
     inputs = [np.array(array, order=order) for array in (X, Y, W, NEW)]
     for array in inputs:
@@ -45,8 +45,7 @@ def test_read_only_arrays_of_any_order(basis, order):
     np.testing.assert_allclose(found, model(basis).fit(X, Y, W).predict(NEW), atol=1e-9)
 
 
-@over_bases
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@over_each(basis=BASES, dtype=["float32", "float64"])
 def test_the_global_random_state_is_untouched(basis, dtype):
     np.random.seed(0)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
@@ -60,8 +59,7 @@ def test_random_states_of_every_kind(state):
     assert len(fitted.basis_.indices_) == 5
 
 
-@over_bases
-@over_frames
+@over_each(basis=BASES, kind=FRAMES)
 def test_data_frames_are_their_values(basis, kind):
     frame = FRAMES[kind]
     fitted = model(basis).fit(frame(X), Y)
@@ -127,9 +125,8 @@ def test_frames_of_whole_numbers_and_booleans():
     np.testing.assert_allclose(model().fit(frame, Y).predict(frame), expected, atol=1e-12)
 
 
-@over_bases
-@pytest.mark.parametrize(
-    "kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array]
+@over_each(
+    basis=BASES, kind=[sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array]
 )
 def test_sparse_rows_are_dense_rows(basis, kind):
     thin, new = (np.where(values < 0.3, 0.0, values) for values in (X, NEW))
@@ -140,8 +137,7 @@ def test_sparse_rows_are_dense_rows(basis, kind):
     np.testing.assert_allclose(found, expected, atol=1e-7)
 
 
-@pytest.mark.parametrize("selection", ["gcv", "kfold", "loo"])
-@pytest.mark.parametrize("basis", ["full", "given", "random_features"])
+@over_each(selection=["gcv", "kfold", "loo"], basis=["full", "given", "random_features"])
 def test_sparse_rows_with_every_criterion(basis, selection):
     thin = np.where(X < 0.3, 0.0, X)
     settings = {"alpha": "auto", "selection": selection}

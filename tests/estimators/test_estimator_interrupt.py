@@ -5,9 +5,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from cases import rows, targets
-from iterative import NEW, model_of, over_bases, over_solvers
+from iterative import BASES, NEW, SOLVERS, model_of, over_bases, over_solvers
 from mercer import KCGM, GradientDescent, MercerWarning, StopAfter, StopByFolds
 from mercer.contracts import Status
+from pairs import over_pairs
 
 
 def solution(model):
@@ -66,9 +67,7 @@ def test_an_interrupted_search_is_a_model(solver, basis, interrupt):
     np.testing.assert_allclose(model.predict(NEW), same.predict(NEW), rtol=1e-9)
 
 
-@over_solvers
-@over_bases
-@pytest.mark.parametrize("stop", [StopAfter(5), "kfold"], ids=str)
+@over_pairs(solver=SOLVERS, basis=BASES, stop=[StopAfter(5), "kfold"])
 def test_an_interruption_before_the_first_step_leaves_all_as_it_was(solver, basis, stop, interrupt):
     X, y = rows(), targets(rows())
     interrupt(0)

@@ -24,6 +24,7 @@ from mercer import (
 )
 from mercer.sources import ArraySource, NpySource
 from mercer.validation import MercerWarning
+from pairs import over_each
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -60,8 +61,7 @@ def scores_of(phi, alpha):
 # -- probabilities and weights ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0])
-@pytest.mark.parametrize("basis", BASES)
+@over_each(alpha=[1e-4, 1e-2, 1.0], basis=BASES)
 def test_probabilities_are_their_definition(basis, alpha):
     found = labeller(basis, alpha=alpha).fit(X)
     c = scores_of(features(found.basis_, X), alpha)
@@ -276,8 +276,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(case):
     assert found.set_params(**{name: state[name] for name in settings}).select(5) is not None
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-@pytest.mark.parametrize("basis", BASES)
+@over_each(wrong=[np.nan, np.inf], basis=BASES)
 def test_a_row_that_is_not_finite_is_named(basis, wrong, tmp_path):
     rows = X.copy()
     rows[321, 1] = wrong
@@ -324,8 +323,7 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["float64", "float32", "frame"])
-@pytest.mark.parametrize("fit", FITS)
+@over_each(kind=["float64", "float32", "frame"], fit=FITS)
 def test_a_fit_without_weights_warns_and_one_with_weights_does_not(fit, kind):
     pool = pd.DataFrame(X, columns=["a", "b", "c"]) if kind == "frame" else X.astype(kind)
     found = labeller().fit(pool)

@@ -28,6 +28,7 @@ from mercer import (
     Ridge,
 )
 from mercer.engines import ThreadEngine
+from pairs import over_each
 
 X, Y = rows(), targets(rows())
 NEW = rows(12, seed=9)
@@ -115,8 +116,7 @@ def test_every_parameter_is_in_the_walk():
     assert set(EFFECTS) == set(KernelClassifier().get_params(deep=False))
 
 
-@pytest.mark.parametrize("name", EFFECTS)
-@pytest.mark.parametrize("cls", [KernelRegressor, KernelClassifier])
+@over_each(name=EFFECTS, cls=[KernelRegressor, KernelClassifier])
 def test_every_parameter_takes_effect_through_set_params(name, cls, capsys):
     before, value, shows = EFFECTS[name]
     settings = {"alpha": 1e-3, "random_state": 0, **before}

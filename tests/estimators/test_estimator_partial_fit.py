@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cases import CASES, FILTERED, GIVEN, Case, fitted, rows, targets, weights
+from cases import CASES, FILTERED, GIVEN, TYPICAL, Case, fitted, rows, targets, weights
 from mercer import (
     GCV,
     Gaussian,
@@ -13,12 +13,14 @@ from mercer import (
     Landmarks,
     RandomFeatures,
 )
+from pairs import over_each
 
 #: The functions do not depend on the rows: batches and all rows at once have the same.
 FIXED = [
     case for case in CASES + FILTERED if case.basis in ("given", "random_features", "orthogonal")
 ]
 over_fixed = pytest.mark.parametrize("case", FIXED, ids=str)
+over_few = pytest.mark.parametrize("case", [case for case in FIXED if case in TYPICAL], ids=str)
 NEW = rows(12, seed=9)
 GIVEN_GAUSSIAN = Case("gaussian", "given", "float64")
 
@@ -47,7 +49,7 @@ def test_batches_are_one_fit(case):
         )
 
 
-@over_fixed
+@over_few
 def test_a_fit_goes_on_with_further_rows(case):
     X, y = rows(), targets(rows(), 2)
     whole = case.estimator().fit(X, y)
@@ -199,8 +201,7 @@ def bad_batches():
     }
 
 
-@pytest.mark.parametrize("name", bad_batches())
-@pytest.mark.parametrize("method", ["partial_fit", "forget"])
+@over_each(name=bad_batches(), method=["partial_fit", "forget"])
 def test_a_bad_batch_leaves_the_model_as_it_was(name, method):
     batch, words = bad_batches()[name]
     X, y = rows(), targets(rows())

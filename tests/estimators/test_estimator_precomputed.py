@@ -6,6 +6,7 @@ from sklearn.model_selection import cross_val_score
 
 from cases import rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, Precomputed, Sketch
+from pairs import over_each
 
 X, Y, W = rows(), targets(rows()), weights()
 NEW = rows(12, seed=9)
@@ -25,8 +26,7 @@ def both(basis, cls=KernelRegressor, **settings):
     return cls(Precomputed(), **settings), cls(K, **settings)
 
 
-@over_bases
-@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+@over_each(basis=BASES, weighted=[False, True])
 def test_it_is_the_kernel_computed_inside(basis, weighted):
     given, inside = both(basis)
     w = W if weighted else None
@@ -34,8 +34,7 @@ def test_it_is_the_kernel_computed_inside(basis, weighted):
     np.testing.assert_allclose(found, inside.fit(X, Y, w).predict(NEW), atol=1e-8)
 
 
-@over_bases
-@pytest.mark.parametrize("selection", ["gcv", "loo", "kfold"])
+@over_each(basis=BASES, selection=["gcv", "loo", "kfold"])
 def test_its_scores_are_those_of_the_kernel_computed_inside(basis, selection):
     settings = {"alpha": "auto", "selection": selection, "alphas": [1e-4, 1e-2, 1.0]}
     given, inside = both(basis, **settings)

@@ -22,6 +22,7 @@ from mercer import (
     StopAfter,
 )
 from mercer.metrics import ndcg, pairwise_error
+from pairs import over_pairs
 
 RNG = np.random.default_rng(0)
 N = 90
@@ -181,9 +182,9 @@ def test_the_full_kernel_is_centered_by_query():
     np.testing.assert_allclose(model.predict(NEW), same.predict(NEW), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("keep", [True, False])
-@pytest.mark.parametrize("weighting", ["pair", "query"])
-@pytest.mark.parametrize("basis", ["landmarks", "features", "full"])
+@over_pairs(
+    keep=[True, False], weighting=["pair", "query"], basis=["landmarks", "features", "full"]
+)
 def test_products_are_centered_by_query(basis, weighting, keep, monkeypatch):
     """With queries that go on in other blocks, too."""
     monkeypatch.setattr(mercer.selection.solver_plan, "BLOCK_ENTRIES", 1)

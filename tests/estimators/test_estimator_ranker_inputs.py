@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import Gaussian, KernelRanker, Landmarks, open_rows, write_svmlight
 from mercer.metrics import ndcg, pairwise_error
+from pairs import over_each
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -145,8 +146,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("shards", [None, 3])
-@pytest.mark.parametrize("case", REFUSED)
+@over_each(shards=[None, 3], case=REFUSED)
 def test_queries_that_cannot_be_are_refused(case, shards):
     qid, said = REFUSED[case]
     model = ranker(shards=shards)

@@ -17,14 +17,14 @@ from mercer import (
     save,
 )
 from mercer.bases.sketch import KINDS
+from pairs import over_each
 
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 K = Gaussian(0.2)
 NEW = rows(12, seed=9)
 
 
-@over_kinds
-@pytest.mark.parametrize("n", [1, 2, 15, 30, 32])
+@over_each(kind=KINDS, n=[1, 2, 15, 30, 32])
 def test_as_many_functions_as_rows_are_the_full_kernel(kind, n):
     X, y, w = rows(n), targets(rows(n)), weights(n)
     full = KernelRegressor(K, "full", 1e-3).fit(X, y, w)
@@ -32,8 +32,7 @@ def test_as_many_functions_as_rows_are_the_full_kernel(kind, n):
     np.testing.assert_allclose(model.predict(NEW), full.predict(NEW), atol=1e-7)
 
 
-@over_kinds
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@over_each(kind=KINDS, dtype=["float64", "float32"])
 def test_a_prediction_is_coefficients_times_functions(kind, dtype):
     X = rows(40)
     model = KernelRegressor(K, Sketch(15, kind), 1e-3, dtype=dtype, random_state=0)

@@ -9,6 +9,7 @@ import pytest
 from cases import BASES, rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, MercerWarning, open_rows
 from mercer.sources import ArraySource
+from pairs import over_each, over_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
@@ -47,8 +48,10 @@ def files(tmp_path):
     return tmp_path
 
 
-@over_bases
-@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "folder", "rows.npz"])
+@over_each(
+    basis=["full", "given", "random_features"],
+    name=["rows.csv", "rows.parquet", "folder", "rows.npz"],
+)
 def test_a_file_gives_the_model_of_its_arrays(files, name, basis):
     expected = model(basis).fit(X, Y).predict(NEW)
     for path in (files / name, str(files / name)):
@@ -71,8 +74,7 @@ def test_weights_may_be_a_column(files):
     np.testing.assert_allclose(found, model().fit(X, Y, W).predict(NEW), atol=1e-9)
 
 
-@over_bases
-@pytest.mark.parametrize("selection", ["gcv", "loo", "kfold"])
+@over_each(basis=["full", "given", "random_features"], selection=["gcv", "loo", "kfold"])
 def test_weights_of_zero_in_a_file(files, basis, selection):
     """Rows of weight zero are read with the others and must have no part in the fit."""
     w = np.where(np.arange(200) % 3 == 0, 0.0, W)
@@ -85,8 +87,7 @@ def test_weights_of_zero_in_a_file(files, basis, selection):
     assert fitted.cv_results_["mean_squared_error"][0] < 1.0
 
 
-@over_bases
-@pytest.mark.parametrize("selection", ["gcv", "loo"])
+@over_pairs(basis=["full", "given", "random_features"], selection=["gcv", "loo"])
 def test_weights_of_zero_in_a_file_do_not_count_as_rows(files, basis, selection):
     w = np.where(np.arange(200) % 3 == 0, 0.0, W)
     pq.write_table(table(X, price=Y, weight=w), files / "zeros.parquet")

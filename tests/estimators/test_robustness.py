@@ -4,6 +4,8 @@ A sum of squares and a penalty is at most what the constant alone gives, so no f
 is worse on its own rows than their mean: that is asserted of every fit, whatever its data.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ from mercer import (
     StopAfter,
 )
 from mercer.contracts import Status
-from pairs import over_pairs
+from pairs import over_each, over_pairs
 
 pytestmark = [
     pytest.mark.filterwarnings("error::RuntimeWarning"),
@@ -69,27 +71,34 @@ BASES = {
     "sketch": lambda: Sketch(8, random_state=0),
 }
 ALPHAS = [0.0, 1e-12, 1e-6, 1.0, 1e6, "auto"]
+SHORT = [0.0, 1e-6, "auto"]
 OF_TWO_ROWS = [name for name in PROBLEMS if name != "one row"]
 over_bases = pytest.mark.parametrize("basis", BASES)
 over_dtypes = pytest.mark.parametrize("dtype", DTYPES)
 
 
-def assert_sane(model, X, y, new, slack):
-    """Predictions are finite, and on the rows of the fit no worse than the mean."""
-    for rows in (X, new):
+def assert_finite(model, *parts):
+    for rows in parts:
         assert np.isfinite(model.predict(rows)).all()
     assert np.isfinite(model.coef_).all()
-    spread = np.sqrt(np.mean((y - y.mean()) ** 2))
+
+
+def assert_sane(model, X, y, new, slack):
+    """Predictions are finite, and on the rows of the fit no worse than the mean, or zero."""
+    assert_finite(model, X, new)
+    spread = np.sqrt(np.mean((y - (y.mean() if model.fit_intercept else 0.0)) ** 2))
     error = np.sqrt(np.mean((model.predict(X) - y) ** 2))
     assert error <= (1 + slack) * spread + 1e-6 * np.abs(y).max()
     if model.fit_.path is None:
         assert np.isfinite(model.effective_dimension_)
 
 
-@over_pairs(name=PROBLEMS, basis=BASES, dtype=DTYPES, alpha=ALPHAS)
-def test_every_fit_is_finite_and_no_worse_than_the_mean(name, basis, dtype, alpha):
+@over_pairs(name=PROBLEMS, basis=BASES, dtype=DTYPES, alpha=ALPHAS, intercept=[True, False])
+def test_every_fit_is_finite_and_no_worse_than_the_mean(name, basis, dtype, alpha, intercept):
     X, y, new = PROBLEMS[name]
-    model = KernelRegressor(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
+    model = KernelRegressor(
+        basis=BASES[basis](), alpha=alpha, dtype=dtype, fit_intercept=intercept, random_state=0
+    )
     assert_sane(model.fit(X, y), X, y, new, 1e-6 if dtype == "float64" else 1e-2)
     status = model.fit_.solution.status
     assert status.succeeded or (dtype == "float32" and status is Status.COARSE)
@@ -136,23 +145,12 @@ def test_every_rule_chooses_steps_that_are_finite(name, basis, stop, solver):
     assert not np.isnan(model.validation_curve_).any()
 
 
-@over_pairs(name=PROBLEMS, basis=BASES, alpha=[0.0, 1e-12, 1e-3])
-def test_without_an_intercept_every_fit_is_finite_and_no_worse_than_zero(name, basis, alpha):
-    X, y, new = PROBLEMS[name]
-    model = KernelRegressor(basis=BASES[basis](), alpha=alpha, fit_intercept=False).fit(X, y)
-    for rows in (X, new):
-        assert np.isfinite(model.predict(rows)).all()
-    error = np.sqrt(np.mean((model.predict(X) - y) ** 2))
-    assert error <= (1 + 1e-6) * np.sqrt(np.mean(y**2))
-
-
-@over_pairs(name=PROBLEMS, basis=BASES, alpha=[0.0, 1e-6, "auto"])
-def test_weights_of_wild_scales_are_finite(name, basis, alpha):
-    X, y, new = PROBLEMS[name]
+@over_each(name=PROBLEMS, how=product(BASES, SHORT))
+def test_weights_of_wild_scales_are_finite(name, how):
+    (X, y, new), (basis, alpha) = PROBLEMS[name], how
     w = np.geomspace(1e-8, 1e8, len(X))
     model = KernelRegressor(basis=BASES[basis](), alpha=alpha, random_state=0).fit(X, y, w)
-    for rows in (X, new):
-        assert np.isfinite(model.predict(rows)).all()
+    assert_finite(model, X, new)
 
 
 KERNELS = [
@@ -169,12 +167,10 @@ KERNELS = [
 ]
 
 
-@over_pairs(name=PROBLEMS, kernel=KERNELS, basis=["full", "landmarks"], alpha=[0.0, 1e-6, "auto"])
+@over_pairs(name=PROBLEMS, kernel=KERNELS, basis=["full", "landmarks"], alpha=SHORT)
 def test_every_kernel_is_finite(name, kernel, basis, alpha):
     X, y, new = PROBLEMS[name]
-    model = KernelRegressor(kernel, BASES[basis](), alpha, random_state=0).fit(X, y)
-    for rows in (X, new):
-        assert np.isfinite(model.predict(rows)).all()
+    assert_finite(KernelRegressor(kernel, BASES[basis](), alpha, random_state=0).fit(X, y), X, new)
 
 
 def test_the_sobolev_kernel_without_a_penalty():
@@ -184,9 +180,9 @@ def test_the_sobolev_kernel_without_a_penalty():
         assert np.isfinite(model.fit(X, np.tile(SMOOTH, 2)).predict(PLAIN)).all()
 
 
-@over_pairs(name=OF_TWO_ROWS, basis=BASES, dtype=DTYPES, alpha=[0.0, 1e-6, "auto"])
-def test_every_classifier_is_finite(name, basis, dtype, alpha):
-    X, y, new = PROBLEMS[name]
+@over_each(name=OF_TWO_ROWS, how=product(BASES, DTYPES, SHORT))
+def test_every_classifier_is_finite(name, how):
+    (X, y, new), (basis, dtype, alpha) = PROBLEMS[name], how
     labels = np.arange(len(y)) % 3
     model = KernelClassifier(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
     found = model.fit(X, labels).predict_proba(new)
@@ -194,18 +190,14 @@ def test_every_classifier_is_finite(name, basis, dtype, alpha):
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-6)
 
 
-@over_pairs(
+@over_each(
     name=PROBLEMS,
-    basis=["landmarks", "duplicated landmarks", "random features"],
-    dtype=DTYPES,
-    alpha=[0.0, 1e-6, "auto"],
+    how=product(["landmarks", "duplicated landmarks", "random features"], DTYPES, SHORT),
 )
-def test_rows_that_come_and_go_leave_a_finite_fit(name, basis, dtype, alpha):
-    X, y, new = PROBLEMS[name]
+def test_rows_that_come_and_go_leave_a_finite_fit(name, how):
+    (X, y, new), (basis, dtype, alpha) = PROBLEMS[name], how
     model = KernelRegressor(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
-    model.partial_fit(X, y).partial_fit(X, y).forget(X, y)
-    for rows in (X, new):
-        assert np.isfinite(model.predict(rows)).all()
+    assert_finite(model.partial_fit(X, y).partial_fit(X, y).forget(X, y), X, new)
 
 
 @pytest.mark.parametrize("basis", ["full", "landmarks"])

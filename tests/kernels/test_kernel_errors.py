@@ -16,14 +16,14 @@ from mercer import (
     Sobolev,
 )
 from mercer.kernels import Kernel, as_kernel
+from pairs import over_each
 
 X = rows(5)
 
 
-@pytest.mark.parametrize("cls", [Gaussian, LaplacianL1, LaplacianL2, Matern])
-@pytest.mark.parametrize(
-    ("bandwidth", "words"),
-    [
+@over_each(
+    cls=[Gaussian, LaplacianL1, LaplacianL2, Matern],
+    wrong=[
         (0, "bandwidth must be a finite number over 0, got 0"),
         (0.0, "bandwidth must be a finite number over 0"),
         (-1.5, "got -1.5"),
@@ -36,9 +36,9 @@ X = rows(5)
         ("medain", "did you mean 'median'"),
         ("wide", "'median'"),
     ],
-    ids=str,
 )
-def test_bandwidths_that_are_no_length(cls, bandwidth, words):
+def test_bandwidths_that_are_no_length(cls, wrong):
+    bandwidth, words = wrong
     with pytest.raises(ValueError, match="bandwidth") as caught:
         cls(bandwidth=bandwidth)(X)
     assert words in str(caught.value)

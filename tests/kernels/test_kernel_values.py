@@ -17,6 +17,7 @@ from mercer import (
     Polynomial,
     Precomputed,
 )
+from pairs import over_each
 
 every_kernel = pytest.mark.parametrize("name", KERNELS)
 SPARSE = [name for name, (kernel, _) in KERNELS.items() if kernel.accepts_sparse]
@@ -64,8 +65,7 @@ def test_float32_blocks_are_float64_rounded(name):
     np.testing.assert_array_equal(block(X.astype(np.float32)).dtype, np.float32)
 
 
-@every_kernel
-@pytest.mark.parametrize("precision", ["float32", "float64"])
+@over_each(name=KERNELS, precision=["float32", "float64"])
 def test_a_block_can_be_written_into_a_given_array(name, precision):
     kernel, _ = KERNELS[name]
     X, Z = rows(20), rows(8, seed=5)
@@ -84,8 +84,7 @@ def test_rows_may_be_whole_numbers(name):
     )
 
 
-@pytest.mark.parametrize("name", SPARSE)
-@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+@over_each(name=SPARSE, kind=[sparse.csr_array, sparse.csr_matrix])
 def test_sparse_rows_are_dense_rows(name, kind):
     kernel, _ = KERNELS[name]
     X, Z = rows(20), rows(8, seed=5)

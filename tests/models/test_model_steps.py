@@ -22,6 +22,7 @@ from mercer import (
     save,
 )
 from mercer.contracts import Status
+from pairs import over_pairs
 
 rng = np.random.default_rng(0)
 X = rng.random((60, 2))
@@ -38,9 +39,7 @@ SOLVERS = {
 }
 
 
-@pytest.mark.parametrize("moments", [False, True], ids=["without sums", "with sums"])
-@pytest.mark.parametrize("basis", ["full", Landmarks(15)], ids=["full", "landmarks"])
-@pytest.mark.parametrize("solver", SOLVERS)
+@over_pairs(moments=[False, True], basis=["full", Landmarks(15)], solver=SOLVERS)
 def test_a_loaded_model_is_the_saved_one(solver, basis, moments, tmp_path):
     model = KernelRegressor("matern", basis, solver=SOLVERS[solver], random_state=0).fit(X, Y)
     loaded = load(save(model, tmp_path / "model", moments=moments))

@@ -12,7 +12,7 @@ from mercer.moments import MomentSums, Workspace
 from mercer.passes import accumulate
 from mercer.selection import make_plan
 from mercer.sources import ArraySource
-from pairs import over_pairs
+from pairs import all_pairs, over_each
 
 NAMES = [field.name for field in fields(Moments)]
 
@@ -35,15 +35,13 @@ def assert_close(found, expected, rtol):
         )
 
 
-@over_pairs(
+@over_each(
     kernel=KERNELS,
-    basis=[basis for basis in BASES if basis != "full"],
-    dtype=DTYPES,
-    weighted=[False, True],
-    block=[1, 7, 30],
-    allowed=fits_together,
+    how=all_pairs([basis for basis in BASES if basis != "full"], DTYPES, [False, True], [1, 7, 30]),
+    allowed=lambda kernel, how: fits_together(kernel, *how),
 )
-def test_blocks_of_any_size_are_the_definition(kernel, basis, dtype, weighted, block):
+def test_blocks_of_any_size_are_the_definition(kernel, how):
+    basis, dtype, weighted, block = how
     X, Y = rows(), targets(rows(), outputs=2)
     w = weights() if weighted else None
     case = Case(kernel, basis, dtype)

@@ -237,8 +237,7 @@ def test_awkward_rows_have_scores(case, kernel, build):
 # -- rows that are chosen --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", BY_KERNEL)
-@pytest.mark.parametrize("size", [1, 7, 60, 599, 600, 1000])
+@over_each(how=BY_KERNEL, size=[1, 7, 60, 599, 600, 1000])
 def test_rows_are_chosen_once_each_and_in_order(size, how):
     rows = rng(3).standard_normal((600, 2))
     found = chosen_rows(how, Gaussian(0.5), rows, size, rng(4))

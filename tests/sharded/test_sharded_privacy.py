@@ -7,6 +7,7 @@ import pytest
 
 from mercer import Average, Gaussian, KernelRegressor, Landmarks, RandomFeatures
 from mercer.engines import ThreadEngine
+from pairs import over_pairs
 from shard_cases import X, Y
 
 
@@ -54,9 +55,11 @@ def rows_in(value):
     return found
 
 
-@pytest.mark.parametrize("combine", ["sum", "average", "newton", "conjugate"])
-@pytest.mark.parametrize("basis", [RandomFeatures(30), Landmarks(30)], ids=str)
-@pytest.mark.parametrize("kernel", ["gaussian", Gaussian(1.5)], ids=str)
+@over_pairs(
+    combine=["sum", "average", "newton", "conjugate"],
+    basis=[RandomFeatures(30), Landmarks(30)],
+    kernel=["gaussian", Gaussian(1.5)],
+)
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
 def test_no_rows_but_landmarks_leave_a_shard(combine, basis, kernel):
     engine = Listening()

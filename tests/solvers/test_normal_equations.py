@@ -1,12 +1,14 @@
 """Whitened normal equations give the solution of the plain ones, (S/W + lambda Gamma) c = t/W."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import reference
 from cases import BASES, KERNELS, Case, fits_together, rows, targets, weights
 from mercer import Landmarks, Moments, Ridge
-from pairs import over_pairs
+from pairs import over_each
 
 
 def whitened_solution(basis, X, Y, w, alpha, intercept):
@@ -18,13 +20,13 @@ def whitened_solution(basis, X, Y, w, alpha, intercept):
     return basis.coefficients(graded), equations.intercept(graded)
 
 
-@over_pairs(
+@over_each(
     kernel=KERNELS,
-    basis=[basis for basis in BASES if basis != "full"],
-    intercept=[False, True],
-    allowed=fits_together,
+    how=product([basis for basis in BASES if basis != "full"], [False, True]),
+    allowed=lambda kernel, how: fits_together(kernel, *how),
 )
-def test_whitened_is_least_squares(kernel, basis, intercept):
+def test_whitened_is_least_squares(kernel, how):
+    basis, intercept = how
     X, Y, w = rows(), targets(rows(), 2), weights()
     case = Case(kernel, basis, "float64")
     basis = BASES[basis]().set_params(kernel=KERNELS[kernel][0]).fit(X)

@@ -10,6 +10,7 @@ from cases import KERNELS, Case, rows, targets, weights
 from mercer import CutOff, KernelClassifier, KernelRegressor, KFold, Landmarks
 from mercer.contracts import Status
 from mercer.solvers import DualSystem
+from pairs import over_each, over_pairs
 from spectra import SPECTRA, BothForms, matrix
 
 ALPHAS = np.array([1e-4, 1e-2, 5e-2])
@@ -27,8 +28,7 @@ def solve(A, b, threshold):
     return cutoff.solve(cutoff.prepare(A, b), threshold)
 
 
-@pytest.mark.parametrize("name", ["even", "ill-conditioned", "clusters"])
-@pytest.mark.parametrize("threshold", [0.0, 1e-3, 0.05, 0.5, 2.0])
+@over_each(name=["even", "ill-conditioned", "clusters"], threshold=[0.0, 1e-3, 0.05, 0.5, 2.0])
 def test_it_is_the_pseudo_inverse_on_what_is_kept(name, threshold):
     A = matrix(SPECTRA[name])
     b = A @ np.random.default_rng(1).standard_normal((24, 3))
@@ -48,9 +48,11 @@ def test_nothing_to_solve():
     assert solve(np.zeros((0, 0)), np.zeros((0, 2)), 0.5).value.shape == (0, 2)
 
 
-@pytest.mark.parametrize("kernel", ["laplacian_l1", "matern_32", "linear"])
-@with_intercept
-@pytest.mark.parametrize("threshold", [1e-3, 1e-2, 0.1])
+@over_pairs(
+    kernel=["laplacian_l1", "matern_32", "linear"],
+    intercept=[False, True],
+    threshold=[1e-3, 1e-2, 0.1],
+)
 def test_the_dual_form_is_the_primal_one(kernel, intercept, threshold):
     X, Y, w = rows(), targets(rows(), 2), weights()
     K = KERNELS[kernel][0](X)
@@ -74,8 +76,7 @@ def problem(case, model, X):
     return reference.CutBasis(H, Gamma, model.fit_intercept)
 
 
-@over_cases
-@with_intercept
+@over_each(case=CHOSEN, intercept=[False, True])
 def test_gcv_is_that_of_the_hat_matrix(case, intercept):
     X, Y, w = rows(), targets(rows(), 2) * [1.0, 30.0], weights()
     model = case.estimator(alpha="auto", alphas=ALPHAS, fit_intercept=intercept).fit(X, Y, w)
@@ -86,8 +87,7 @@ def test_gcv_is_that_of_the_hat_matrix(case, intercept):
     assert model.alpha_ == ALPHAS[np.argmin(expected)]
 
 
-@over_cases
-@with_intercept
+@over_each(case=CHOSEN, intercept=[False, True])
 def test_folds_are_folds_by_refitting(case, intercept, monkeypatch):
     def labels(n, n_splits, rng=None, held_out=None):
         return np.arange(n) * 7 % n_splits

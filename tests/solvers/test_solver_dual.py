@@ -1,5 +1,7 @@
 """The dual system of the full kernel: the bordered system, with weights and without."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from cases import KERNELS, rows, targets, weights
 from mercer import Gaussian, Linear
 from mercer.contracts import Status
 from mercer.solvers import DualSystem
-from pairs import over_pairs
+from pairs import over_each
 
 
 def dual(K, Y, w, intercept, spectral):
@@ -19,8 +21,9 @@ def dual(K, Y, w, intercept, spectral):
     return found
 
 
-@over_pairs(kernel=KERNELS, intercept=[False, True], spectral=[False, True])
-def test_it_is_the_bordered_system(kernel, intercept, spectral):
+@over_each(kernel=KERNELS, how=product([False, True], [False, True]))
+def test_it_is_the_bordered_system(kernel, how):
+    intercept, spectral = how
     X = rows()
     K, Y, w = KERNELS[kernel][0](X), targets(X, 2), weights()
     for alpha in (1e-4, 1e-2, 1.0):

@@ -12,6 +12,7 @@ from cases import KERNELS, rows, targets, weights
 from mercer import GradientDescent
 from mercer.solvers.gradient_descent import norm_bound
 from mercer.solvers.systems import MatrixSystem
+from pairs import over_each, over_pairs
 from spectra import SPECTRA, BothForms, matrix, rotation, system
 
 FILTERS = {False: reference.descent_filters, True: reference.accelerated_filters}
@@ -22,10 +23,7 @@ def iterates(problem, steps, **parameters):
     return list(islice(GradientDescent(**parameters).iterates(problem), steps))
 
 
-@over_kinds
-@pytest.mark.parametrize("name", SPECTRA)
-@pytest.mark.parametrize("alpha", [0.0, 1e-3])
-@pytest.mark.parametrize("share", [0.3, 1.0])
+@over_pairs(accelerated=FILTERS, name=SPECTRA, alpha=[0.0, 1e-3], share=[0.3, 1.0])
 def test_every_step_is_its_filter(accelerated, name, alpha, share):
     values = SPECTRA[name] + alpha
     problem = system(SPECTRA[name], outputs=2, alpha=alpha)
@@ -69,9 +67,9 @@ def test_the_first_steps_by_hand():
     assert ends[1] < ends[0] / 10
 
 
-@over_kinds
-@pytest.mark.parametrize("kernel", ["laplacian_l1", "gaussian", "linear"])
-@pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
+@over_pairs(
+    accelerated=FILTERS, kernel=["laplacian_l1", "gaussian", "linear"], intercept=[False, True]
+)
 def test_the_dual_form_takes_the_steps_of_the_primal_one(accelerated, kernel, intercept):
     """With the automatic step, too: it must not depend on the form."""
     X, w = rows(), weights()
@@ -121,8 +119,7 @@ def test_the_bound_of_nothing():
     assert all(np.all(iterate.value == 0) for iterate in zero)
 
 
-@over_kinds
-@pytest.mark.parametrize("times", [2.5, 5.0, 1e6])
+@over_each(accelerated=FILTERS, times=[2.5, 5.0, 1e6])
 def test_a_step_that_is_too_long_is_noticed(accelerated, times):
     problem = system(SPECTRA["even"], outputs=2)
     found = list(GradientDescent(accelerated=accelerated, step_size=times).iterates(problem))

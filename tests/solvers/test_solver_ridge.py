@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from mercer import Ridge
 from mercer.contracts import Status
 from mercer.solvers import Spectrum, as_solver
+from pairs import over_each, over_pairs
 
 METHODS = ["auto", "cholesky", "eigen"]
 
@@ -25,8 +26,7 @@ def solve(A, b, alpha, method="auto"):
     return ridge.solve(ridge.prepare(A, b), alpha)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("alpha", [1e-8, 1e-3, 1.0, 1e4])
+@over_pairs(method=METHODS, alpha=[1e-8, 1e-3, 1.0, 1e4])
 def test_every_method_is_numpys_solve(method, alpha):
     A, b = system()
     found = solve(A, b, alpha, method)
@@ -63,8 +63,7 @@ def test_without_a_penalty_b_outside_the_range_is_projected():
     np.testing.assert_allclose(solve(A, b, 0.0).value.ravel(), [0.5, 1.0, 0.0])
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("alpha", [0.0, 1e-12, 1.0])
+@over_each(method=METHODS, alpha=[0.0, 1e-12, 1.0])
 def test_nothing_to_solve(method, alpha):
     zero = solve(np.zeros((3, 3)), np.zeros((3, 1)), alpha, method)
     np.testing.assert_array_equal(zero.value, np.zeros((3, 1)))

@@ -17,6 +17,7 @@ from mercer.sampling import fold_labels
 from mercer.solvers.early_stopping import Run, run_to
 from mercer.solvers.search import best_step
 from mercer.solvers.stopping import as_rule
+from pairs import over_pairs
 from spectra import SPECTRA, system
 
 
@@ -122,9 +123,9 @@ def test_one_row_has_no_other_rows(basis, stop):
         model.fit([[1.0]], [2.0])
 
 
-@pytest.mark.parametrize("basis", ["full", "landmarks"])
-@pytest.mark.parametrize("stop", ["kfold", "held_out", StopOnHeldOut(0.9)], ids=str)
-@pytest.mark.parametrize("n", [2, 3, 4])
+@over_pairs(
+    basis=["full", "landmarks"], stop=["kfold", "held_out", StopOnHeldOut(0.9)], n=[2, 3, 4]
+)
 def test_few_rows_always_have_some_on_both_sides(basis, stop, n):
     X, y = rows(), targets(rows())
     for seed in range(20):

@@ -3,16 +3,35 @@
 import pickle
 
 import numpy as np
+import pytest
+from tests.sources.conftest import (
+    _array,
+    _array_sparse_queries,
+    _csv,
+    _npy,
+    _npz_named_queries,
+    _parquet_folder,
+    _svmlight,
+)
 
 from mercer.contracts import RowSource
 from mercer.sources import ArraySource
 from mercer.sources.pools import Pool
+
+#: A pool asks a source for nothing that others of its kind do otherwise.
+over_kinds = pytest.mark.parametrize(
+    "case",
+    [_array, _array_sparse_queries, _npy, _npz_named_queries, _csv, _parquet_folder, _svmlight],
+    indirect=True,
+    ids=lambda make: make.__name__.strip("_"),
+)
 
 
 def dense(rows):
     return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
 
 
+@over_kinds
 def test_rows_are_those_of_the_source_and_labels_are_not(case):
     for rows in (1, 7, 53, 1000):
         assert_pool(case, rows)
@@ -37,6 +56,7 @@ def assert_pool(case, rows):
     assert np.concatenate(list(pool.targets(rows))).tolist() == [0.0] * len(case.X)
 
 
+@over_kinds
 def test_parts_are_pools(case):
     for parts in (1, 2, 7):
         assert_pools(case, parts)
@@ -51,6 +71,7 @@ def assert_pools(case, parts):
     assert all(block.y.sum() == 0 for part in found for block in part.blocks(10))
 
 
+@over_kinds
 def test_single_rows_are_taken_and_a_pool_travels(case):
     at = np.array([40, 3, 3, 52])
     np.testing.assert_allclose(dense(Pool(case.source).take(at)), case.X[at], rtol=1e-15)
