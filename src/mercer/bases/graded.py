@@ -107,8 +107,8 @@ class GradedBasis(BasisTransformer):
         """Return ``Gamma c``, from ``Gamma = L L'``."""
         return np.asarray(self.factor_ @ (self.factor_.T @ c))
 
-    def lean(self) -> Self:
-        """Return a copy with only those columns of L that grading needs: there is no whitener."""
+    def without_whitener(self) -> Self:
+        """Return a copy with only those columns of L that grading needs."""
         leading = self._grading.leading
         if not 0 < leading < len(self.factor_):
             return self

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.bases import BASES, BasisTransformer, Landmarks
+from mercer.bases.landmarks import SAMPLINGS
+from mercer.bases.random_features import SAMPLINGS as FEATURE_SAMPLINGS
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
 from mercer.kernels import KERNELS, Kernel, as_kernel
 from mercer.solvers import SOLVERS
@@ -37,16 +39,23 @@ def build_kernel(name: str, bandwidth: str | None) -> Kernel:
     return kernel
 
 
-def build_basis(name: str, components: int | None) -> str | BasisTransformer:
-    """Return the basis, with its number of functions if one was given."""
+def build_basis(
+    name: str, components: int | None, sampling: str | None = None
+) -> str | BasisTransformer:
+    """Return the basis, with the number of its functions and how they are chosen, if given."""
     check_choice(name, "--basis", ["auto", *BASES])
-    if components is None:
+    if components is None and sampling is None:
         return name
-    if name == "auto":
-        return Landmarks(components)
-    if "n_components" not in BASES[name]().get_params():
-        raise ValueError(f"--components must be left out for --basis {name}: it has one a row")
-    basis: BasisTransformer = BASES[name]().set_params(n_components=components)
+    basis: BasisTransformer = Landmarks() if name == "auto" else BASES[name]()
+    if components is not None:
+        if "n_components" not in basis.get_params():
+            raise ValueError(f"--components must be left out for --basis {name}: it has one a row")
+        basis.set_params(n_components=components)
+    if sampling is not None:
+        known = SAMPLINGS if isinstance(basis, Landmarks) else FEATURE_SAMPLINGS
+        if "sampling" not in basis.get_params() or basis.dual:
+            raise ValueError(f"--sampling must be left out for --basis {name}, which has no choice")
+        basis.set_params(sampling=check_choice(sampling, "--sampling", known))
     return basis
 
 

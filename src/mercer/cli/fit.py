@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mercer.cli import options
 from mercer.cli.building import (
     build_basis,
     build_estimator,
@@ -25,7 +26,7 @@ from mercer.contracts import RowSource
 from mercer.labels import join, read_sheet
 from mercer.models import save
 from mercer.models.saving import with_suffix
-from mercer.selection.plan import human_bytes
+from mercer.plan import human_bytes
 from mercer.sources import ArraySource, names_columns, open_rows
 
 
@@ -45,45 +46,26 @@ def fit(
         bool, typer.Option("--skip-unlabelled", help="Leave out rows of --labels without a label.")
     ] = False,
     task: Annotated[str, typer.Option(help="auto, regression or classification.")] = "auto",
-    weight: Annotated[str | None, typer.Option(help="The column of weights.")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="The features: names with commas between. Default: all.")
-    ] = None,
-    kernel: Annotated[str, typer.Option(help="The kernel, by name.")] = "gaussian",
-    bandwidth: Annotated[
-        str | None, typer.Option(help="A number, or median: the median distance of rows.")
-    ] = None,
-    basis: Annotated[
-        str, typer.Option(help="auto, full, landmarks, random_features or sketch.")
-    ] = "auto",
-    components: Annotated[
-        int | None, typer.Option(help="How many landmarks, random features or sketches.")
-    ] = None,
-    solver: Annotated[
-        str, typer.Option(help="auto, ridge, pcg, kcgm, gradient_descent or cutoff.")
-    ] = "auto",
-    alpha: Annotated[str, typer.Option(help="The penalty, or auto to choose it.")] = "auto",
+    weight: options.Weight = None,
+    columns: options.Columns = None,
+    kernel: options.KernelName = "gaussian",
+    bandwidth: options.Bandwidth = None,
+    basis: options.BasisName = "auto",
+    components: options.Components = None,
+    sampling: options.Sampling = None,
+    solver: options.SolverName = "auto",
+    alpha: options.Alpha = "auto",
     selection: Annotated[str, typer.Option(help="How alpha is chosen: gcv, kfold or loo.")] = "gcv",
     intercept: Annotated[
         bool, typer.Option("--intercept/--no-intercept", help="Fit a constant without penalty.")
     ] = True,
-    dtype: Annotated[str, typer.Option(help="auto, float32 or float64.")] = "auto",
-    memory_limit: Annotated[
-        str, typer.Option(help="What the fit may take, such as 2GB; auto: half of what is free.")
-    ] = "auto",
-    shards: Annotated[
-        int | None, typer.Option(help="Cut the rows into so many shards and fit over them.")
-    ] = None,
-    combine: Annotated[
-        str, typer.Option(help="What is made of shards: sum, average, newton or conjugate.")
-    ] = "sum",
-    rounds: Annotated[int, typer.Option(help="Rounds of --combine newton or conjugate.")] = 8,
-    engine: Annotated[
-        str | None, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="A folder to go on from, if a fit over shards is stopped.")
-    ] = None,
+    dtype: options.Dtype = "auto",
+    memory_limit: options.MemoryLimit = "auto",
+    shards: options.Shards = None,
+    combine: options.Combine = "sum",
+    rounds: options.Rounds = 8,
+    engine: options.EngineAddress = None,
+    checkpoint: options.Checkpoint = None,
     seed: Annotated[int, typer.Option(help="For landmarks, features, folds and --holdout.")] = 0,
     test: Annotated[Path | None, typer.Option(help="A file of rows to score the model on.")] = None,
     holdout: Annotated[
@@ -116,7 +98,7 @@ def fit(
     model = build_estimator(
         kind,
         kernel=build_kernel(kernel, bandwidth),
-        basis=build_basis(basis, components),
+        basis=build_basis(basis, components, sampling),
         solver=check_solver(solver),
         alpha=number_or("auto", "--alpha", alpha),
         selection=selection,

@@ -11,7 +11,7 @@ from mercer.cli.output import stdout
 from mercer.cli.tables import chosen, facts
 from mercer.models import load
 from mercer.models.loading import find_model, written_by
-from mercer.selection.plan import human_bytes
+from mercer.plan import human_bytes
 
 
 def info(model: Annotated[Path, typer.Argument(help="A model file.")]) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mercer.cli import options
 from mercer.cli.building import build_basis, build_kernel, number_or
 from mercer.cli.files import check_output
 from mercer.cli.output import stdout
@@ -14,7 +15,7 @@ from mercer.cli.tables import facts
 from mercer.estimators import ImportanceLabeller
 from mercer.estimators.summary import describe
 from mercer.labels import LabelPool, Sheet, draw_again, read_sheet, sheet_files, write_sheet
-from mercer.selection.plan import human_bytes
+from mercer.plan import human_bytes
 
 #: What decides which rows are drawn, as it is where no option is given. Records keep it.
 SETTINGS: dict[str, Any] = {
@@ -36,9 +37,7 @@ def label(
     ids: Annotated[
         str | None, typer.Option("--id", help="The column of ids. Default: the number of a row.")
     ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="The features: names with commas between. Default: all.")
-    ] = None,
+    columns: options.Columns = None,
     more: Annotated[
         Path | None,
         typer.Option(help="A sheet to go on from: its labels are kept, its settings taken over."),
@@ -49,31 +48,21 @@ def label(
     kernel: Annotated[
         str | None, typer.Option(help="The kernel, by name. Default: gaussian.")
     ] = None,
-    bandwidth: Annotated[
-        str | None, typer.Option(help="A number, or median: the median distance of rows.")
-    ] = None,
+    bandwidth: options.Bandwidth = None,
     basis: Annotated[
         str | None,
         typer.Option(help="auto, full, landmarks, random_features or sketch. Default: auto."),
     ] = None,
-    components: Annotated[
-        int | None, typer.Option(help="How many landmarks, random features or sketches.")
-    ] = None,
+    components: options.Components = None,
     alpha: Annotated[
         str | None, typer.Option(help="The penalty of the scores, or auto. Default: auto.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="For landmarks, features and draws. Default: 0.")
     ] = None,
-    memory_limit: Annotated[
-        str, typer.Option(help="What scoring may take, such as 2GB; auto: half of what is free.")
-    ] = "auto",
-    shards: Annotated[
-        int | None, typer.Option(help="Cut the pool into so many shards and score over them.")
-    ] = None,
-    engine: Annotated[
-        str | None, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")
-    ] = None,
+    memory_limit: options.MemoryLimit = "auto",
+    shards: options.Shards = None,
+    engine: options.EngineAddress = None,
 ) -> None:
     """Draw the rows of a pool that are worth a label, and write a sheet to fill in."""
     console = stdout()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from mercer.selection.plan import human_bytes
+from mercer.plan import human_bytes
 
 
 def peak_bytes() -> int | None:

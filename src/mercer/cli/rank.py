@@ -8,18 +8,20 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from mercer.cli import options
 from mercer.cli.building import build_basis, build_kernel, check_solver, number_or
 from mercer.cli.curves import draw_ndcg
 from mercer.cli.files import WRITERS, check_output, write_table
 from mercer.cli.memory import peak_bytes, peak_text
 from mercer.cli.output import stdout
-from mercer.cli.tables import chosen, columns, facts
+from mercer.cli.tables import chosen, facts
+from mercer.cli.tables import columns as column_table
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelRanker
 from mercer.metrics import ndcg, pairwise_error
 from mercer.models import save
 from mercer.models.saving import with_suffix
-from mercer.selection.plan import human_bytes
+from mercer.plan import human_bytes
 from mercer.sources import names_columns, open_rows
 from mercer.validation import check_choice
 
@@ -48,45 +50,28 @@ def rank(
     query: Annotated[
         str | None, typer.Option(help="The column of queries (svmlight files: qid).")
     ] = None,
-    weight: Annotated[str | None, typer.Option(help="The column of weights.")] = None,
-    names: Annotated[
-        str | None,
-        typer.Option("--columns", help="The features: names with commas between. Default: all."),
-    ] = None,
+    weight: options.Weight = None,
+    columns: options.Columns = None,
     pair_weighting: Annotated[
         str, typer.Option(help="Whether every pair counts the same, or every query.")
     ] = "pair",
-    kernel: Annotated[str, typer.Option(help="The kernel, by name.")] = "gaussian",
-    bandwidth: Annotated[
-        str | None, typer.Option(help="A number, or median: the median distance of rows.")
-    ] = None,
-    basis: Annotated[
-        str, typer.Option(help="auto, full, landmarks, random_features or sketch.")
-    ] = "auto",
-    components: Annotated[
-        int | None, typer.Option(help="How many landmarks, random features or sketches.")
-    ] = None,
-    solver: Annotated[
-        str, typer.Option(help="auto, ridge, pcg, kcgm, gradient_descent or cutoff.")
-    ] = "auto",
-    alpha: Annotated[str, typer.Option(help="The penalty, or auto to choose it.")] = "auto",
+    kernel: options.KernelName = "gaussian",
+    bandwidth: options.Bandwidth = None,
+    basis: options.BasisName = "auto",
+    components: options.Components = None,
+    sampling: options.Sampling = None,
+    solver: options.SolverName = "auto",
+    alpha: options.Alpha = "auto",
     selection: Annotated[
         str, typer.Option(help="How alpha is chosen: gcv, kfold or loo (queries left out).")
     ] = "gcv",
-    dtype: Annotated[str, typer.Option(help="auto, float32 or float64.")] = "auto",
-    memory_limit: Annotated[
-        str, typer.Option(help="What the fit may take, such as 2GB; auto: half of what is free.")
-    ] = "auto",
-    shards: Annotated[
-        int | None, typer.Option(help="Cut the rows into so many shards and fit over them.")
-    ] = None,
-    combine: Annotated[
-        str, typer.Option(help="What is made of shards: sum, average, newton or conjugate.")
-    ] = "sum",
-    rounds: Annotated[int, typer.Option(help="Rounds of --combine newton or conjugate.")] = 8,
-    engine: Annotated[
-        str | None, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")
-    ] = None,
+    dtype: options.Dtype = "auto",
+    memory_limit: options.MemoryLimit = "auto",
+    shards: options.Shards = None,
+    combine: options.Combine = "sum",
+    rounds: options.Rounds = 8,
+    engine: options.EngineAddress = None,
+    checkpoint: options.Checkpoint = None,
     top: Annotated[int, typer.Option(help="How many rows of the first query to show.")] = 10,
     seed: Annotated[int, typer.Option(help="For landmarks, features and folds.")] = 0,
 ) -> None:
@@ -104,11 +89,11 @@ def rank(
     if test is None and (ranked is not None or plot is not None):
         raise ValueError("--ranked and --plot are about rows to rank: give them with --test")
     check_choice(pair_weighting, "--pair-weighting", ["pair", "query"])
-    features = None if names is None else [name.strip() for name in names.split(",")]
+    features = None if columns is None else [name.strip() for name in columns.split(",")]
     rows = _open(data if engine is None else data.absolute(), target, weight, features, query)
     model = KernelRanker(
         build_kernel(kernel, bandwidth),
-        build_basis(basis, components),
+        build_basis(basis, components, sampling),
         number_or("auto", "--alpha", alpha),
         selection=selection,
         solver=check_solver(solver),
@@ -121,6 +106,7 @@ def rank(
         combine=combine,
         rounds=rounds,
         engine=engine,
+        checkpoint=checkpoint,
     )
     held: RowSource | None = None
     if test is not None:
@@ -172,9 +158,7 @@ def ranking(model: KernelRanker, rows: RowSource) -> dict[str, Array]:
 
 
 def _ndcg(found: dict[str, Array], k: int) -> float:
-    y = found["relevance"]
-    graded = bool(np.all(y == np.round(y))) and float(y.max()) < 50
-    return ndcg(y, found["score"], found["query"], k, gain="exponential" if graded else "linear")
+    return ndcg(found["relevance"], found["score"], found["query"], k, gain="auto")
 
 
 def _scores(found: dict[str, Array], rows: RowSource, label: str) -> Any:
@@ -197,7 +181,7 @@ def _first_query(found: dict[str, Array], top: int) -> Any:
             strict=True,
         )
     ]
-    return columns(f"Query {found['query'][0]}", ("rank", "row", "score", "relevance"), shown)
+    return column_table(f"Query {found['query'][0]}", ("rank", "row", "score", "relevance"), shown)
 
 
 def _open(

@@ -21,6 +21,8 @@ class Precomputed(Kernel):
            [1., 2.]])
     """
 
+    pairwise = True
+
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> X: the columns of X stand for the rows of Z."""
 

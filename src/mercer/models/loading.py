@@ -19,8 +19,8 @@ from mercer.models.errors import ModelFileError
 from mercer.models.fit_checks import check_fit
 from mercer.models.registry import ESTIMATORS, REGISTRY
 from mercer.models.saving import CURVES, FORMAT, MOMENTS, basis_state, with_suffix
+from mercer.plan import Plan
 from mercer.result import Fit
-from mercer.selection import Plan
 from mercer.solvers import SolverPath
 from mercer.sources.checks import check_exists
 from mercer.validation import closest
@@ -117,7 +117,7 @@ def _unfitted(decoder: Decoder, document: Json) -> KernelEstimator:
         raise decoder.error(f"it holds a {kind!r}{closest(str(kind), ESTIMATORS)}")
     params = decoder.mapping(_entry(decoder, document, "params"), "estimator")
     estimator: KernelEstimator = decoder.build(ESTIMATORS[kind], params, kind)
-    checks.check_parts(estimator._settings()["kernel"])
+    checks.check_parts(estimator._request(None).kernel)
     return estimator
 
 
