@@ -10,7 +10,7 @@ from benchmarks.data import BANDWIDTH, LANDMARKS, TRAIN, Covtype, covtype
 from mercer import Gaussian, KernelRegressor, Landmarks, Ridge
 from mercer.bases import Whitener
 from mercer.moments import MomentSums
-from mercer.selection import PrimalProblem
+from mercer.systems import MomentSystem
 
 ALPHAS = 10.0 ** -np.arange(3, 11)
 
@@ -44,8 +44,8 @@ def run(repeats: int = 1) -> list[str]:
 
 def _refit(model: KernelRegressor, alpha: float) -> None:
     """Solve the model's moments for another alpha."""
-    problem = PrimalProblem(model.fit_.folds, model.basis_, Ridge(), True, np.ones(7))
-    coefficients, intercept, _ = problem.solve(alpha)
+    system = MomentSystem(model.fit_.folds, model.basis_, True, np.ones(7))
+    coefficients, intercept = system.coefficients(Ridge().solve(system, alpha).value)
     targets = model._targets
     model.coef_ = coefficients * targets.scale
     model.intercept_ = intercept * targets.scale + targets.origin
@@ -76,10 +76,10 @@ def _plain_errors(model: KernelRegressor, data: Covtype) -> list[float]:
         block = slice(start, start + 2048)
         sums.add(data.X[block], model._targets.encode(data.Y[block], start))
     plain = copy(model)
-    problem = PrimalProblem([sums.total()], basis, Ridge(), True, np.ones(7))
+    system = MomentSystem([sums.total()], basis, True, np.ones(7))
     errors = []
     for alpha in ALPHAS:
-        coefficients, intercept, _ = problem.solve(alpha)
+        coefficients, intercept = system.coefficients(Ridge().solve(system, alpha).value)
         plain.coef_ = coefficients * model._targets.scale
         plain.intercept_ = intercept * model._targets.scale + model._targets.origin
         errors.append(data.error(plain.predict(data.X_test)))

@@ -63,7 +63,7 @@ def kin40k_fit(
 ) -> dict[str, Any]:
     """Fit the full kernel of kin40k by products; return seconds, residual, steps and bytes."""
     from mercer import Gaussian, KernelRegressor, PreconditionedCG
-    from mercer.solvers.kernel_products import KernelProducts
+    from mercer.systems.by_kernel_products import KernelProducts
 
     X, y = kin40k()
     X, y = X[:rows], y[:rows]

@@ -19,7 +19,7 @@ from mercer import (
     RandomFeatures,
 )
 from mercer.combine import Average, Combination
-from mercer.selection.plan import human_bytes
+from mercer.plan import human_bytes
 
 ROWS, FEATURES, ALPHA, BANDWIDTH = 100_000, 500, 2.0**-15, 100.0
 SHARDS = (1, 4, 20, 100, 400)

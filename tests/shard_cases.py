@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import mercer
-from mercer.combine import add_folds
+from mercer.moments import add_folds
 from mercer.sources import ArraySource
 
 RNG = np.random.default_rng(0)

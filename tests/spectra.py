@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.solvers.systems import KernelSystem, MatrixSystem
+from mercer.systems import KernelSystem, MatrixSystem
 
 #: name -> eigenvalues of A
 SPECTRA = {

@@ -25,9 +25,8 @@ from experiments.scaffold.data import AbsentError
 from experiments.scaffold.records import as_csv
 from experiments.scaffold.runner import Kept, Progress
 from experiments.scaffold.timing import one_thread
-from mercer import Gaussian, KernelRegressor, Landmarks
-from mercer.selection import GCV, Criterion, LeaveOneOut
-from mercer.selection import Problem as Solved
+from mercer import Gaussian, KernelRegressor, Landmarks, Ridge
+from mercer.selection import GCV, Criterion, LeaveOneOut, Scored
 from mercer.selection.criteria import Scores
 
 SAMPLINGS = ("uniform", "leverage", "bless", "rpcholesky", "kmeans")
@@ -119,11 +118,11 @@ class Both(Criterion):
         """Whether rows are read a second time."""
         return self.by.second_pass
 
-    def score(self, problem: Solved, alphas: Array, rng: np.random.Generator) -> Scores:
+    def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return the scores of the other criterion."""
-        coefficients, intercept, _ = problem.solve(TINY)
-        self.kept.update(coefficients=coefficients, intercept=intercept, units=problem.units)
-        return self.by.score(problem, alphas, rng)
+        coefficients, intercept = system.coefficients(Ridge().solve(system, TINY).value)
+        self.kept.update(coefficients=coefficients, intercept=intercept, units=system.units)
+        return self.by.score(system, alphas, rng)
 
 
 def uniform_sizes(sizes: Sequence[int]) -> tuple[int, ...]:

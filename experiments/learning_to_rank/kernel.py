@@ -13,7 +13,7 @@ from experiments.scaffold import Array
 from mercer import Gaussian, KernelRanker, Landmarks, Linear, RandomFeatures
 from mercer.kernels import Kernel
 from mercer.metrics import ndcg
-from mercer.selection import Criterion, Problem
+from mercer.selection import Criterion, Scored
 from mercer.selection.criteria import Scores
 
 SEED = 0
@@ -30,10 +30,10 @@ class ValidationNDCG(Criterion):
     def __init__(self, rows: Judged) -> None:
         self.rows = rows
 
-    def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
+    def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return one minus NDCG@10 for every alpha."""
-        values = problem.basis.evaluate(self.rows.X)
-        found = (problem.coefficients(problem.spectrum.solve(alpha))[0] for alpha in alphas)
+        values = system.basis.evaluate(self.rows.X)
+        found = (system.coefficients(system.spectrum.solve(alpha))[0] for alpha in alphas)
         orders = (values @ coefficients[:, 0] for coefficients in found)
         return Scores(np.array([1.0 - ndcg(self.rows.y, f, self.rows.qid) for f in orders]))
 

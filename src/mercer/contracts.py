@@ -2,11 +2,12 @@
 
 ::
 
-    rows -> basis -> moments -> solver -> combination -> model
+    rows -> basis -> moments -> system -> solver -> model
 
 A *source* yields blocks of rows; a *basis* turns a block into values of M functions; *moments* are
-sums of those values over rows; a *solver* finds coefficients from moments; the *model* is basis and
-coefficients. Each part knows the one before it and none of those after.
+sums of those values over rows; a *system* is ``(A + alpha) v = b``, from moments or otherwise; a
+*solver* finds v; the *model* is basis and coefficients. Each part knows the one before it and none
+of those after.
 """
 
 from __future__ import annotations
@@ -154,17 +155,90 @@ class Solution:
     seconds: float = 0.0
 
 
+class System(Protocol):
+    """``(A + alpha) v = b`` for any alpha, with A symmetric positive semi-definite.
+
+    What else a system has, it declares in ``offers``, and a solver declares what it ``needs``:
+
+    - ``"matrix"``: ``cholesky(alpha)`` and ``spectrum``, a direct solve for any alpha;
+    - ``"steps"``: ``at(alpha)`` with an inner product, for iterations that are stopped early;
+    - ``"products"``: ``product(V)`` and ``precondition(R)`` for one alpha, never a matrix.
+    """
+
+    offers: frozenset[str]
+
+    def coefficients(self, value: Array) -> tuple[Array, Array]:
+        """Return coefficients (M, k) of the basis and the intercept (k,) for a solution v."""
+
+
 class Solver(Protocol):
-    """Solves ``(A + alpha I) v = b`` for symmetric positive semi-definite A."""
+    """Solves a system that offers what it needs."""
 
-    def prepare(self, A: Array, b: Array) -> Any:
-        """Do the work that all values of alpha share."""
-
-    def solve(self, state: Any, alpha: float) -> Solution:
-        """Return the solution for one alpha."""
+    needs: str
 
 
-#: Is told that so many of so many shards are done with a stage.
+@dataclass(frozen=True)
+class Reading:
+    """How a pass reads the rows of a shard, and in how many pieces its sums are kept.
+
+    ``held_out`` is the share of rows in the second of two pieces; None deals them evenly.
+    """
+
+    block_rows: int
+    lanes: int = 1
+    folds: int = 1
+    held_out: float | None = None
+
+
+class Progress(Protocol):
+    """Called with how far a stage is: so many of so many rows, or steps, and a note."""
+
+    def __call__(
+        self, stage: str, done: int, total: int, unit: str = "rows", note: str = ""
+    ) -> None:
+        """Show it."""
+
+
+class Targets(Protocol):
+    """Turns y as the user has it into columns of numbers of order one."""
+
+    @property
+    def outputs(self) -> int:
+        """k, the number of columns."""
+
+    @property
+    def scale(self) -> Array:
+        """What one unit of an encoded column is in the user's units; shape (k,)."""
+
+    def encode(self, y: Array, start: int) -> Array:
+        """Return y of shape (rows, k) in float64."""
+
+    @property
+    def pairs(self) -> Any:
+        """The weights of pairs (PairWeights) where the loss is over pairs within queries."""
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the loss is one of pairs of rows."""
+
+    @property
+    def seed(self) -> int:
+        """Deals queries to folds."""
+
+    def codes(self, block: RowBlock) -> Array:
+        """Return the number of each row's query."""
+
+    def within(self, source: RowSource) -> Targets:
+        """Return the targets of a fit to only these rows."""
+
+    def stored(self) -> Targets:
+        """Return what a fitted model needs of them."""
+
+    def share(self, weight: float) -> float:
+        """Return what a fit to rows of this weight counts in an average of models."""
+
+
+#: Called with a stage, and how many of how many shards are done with it.
 ShardProgress: TypeAlias = "Callable[[str, int, int], None]"
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.validation import check_choice, check_count, check_finite, check_same_length
 
+Gain = Literal["exponential", "linear", "auto"]
+
 
 def pairwise_error(y: Any, scores: Any, qid: Any = None, sample_weight: Any = None) -> float:
     """Return the share of pairs that scores put in the wrong order, or do not part.
@@ -61,7 +63,7 @@ def ndcg(
     qid: Any = None,
     k: int | None = 10,
     *,
-    gain: Literal["exponential", "linear"] = "exponential",
+    gain: Gain = "exponential",
     undefined: Literal["skip", "one", "zero"] = "skip",
 ) -> float:
     """Return the mean over queries of DCG@k, relative to that of the best order.
@@ -80,8 +82,9 @@ def ndcg(
         The query of each row; None is one query.
     k : int or None
         How many ranks count; None means all.
-    gain : "exponential" or "linear"
-        ``2^y - 1``, or y itself, which suits real-valued relevance.
+    gain : "exponential", "linear" or "auto"
+        ``2^y - 1``, or y itself, which suits real-valued relevance; "auto" takes the first where y
+        holds whole numbers below 50.
     undefined : "skip", "one" or "zero"
         What a query without any relevance counts as; with "skip" it is left out of the mean.
 
@@ -111,12 +114,12 @@ def ndcg_by_query(
     qid: Any = None,
     k: int | None = 10,
     *,
-    gain: Literal["exponential", "linear"] = "exponential",
+    gain: Gain = "exponential",
 ) -> Array:
     """Return NDCG@k of every query, in the order of sorted queries; nan where there is no gain."""
     y, scores = _numbers(y, "y"), _numbers(scores, "scores")
     check_same_length(len(y), scores, "scores")
-    check_choice(gain, "gain", ["exponential", "linear"])
+    check_choice(gain, "gain", ["exponential", "linear", "auto"])
     if k is not None:
         check_count(k, "k")
     if np.any(y < 0):
@@ -126,6 +129,9 @@ def ndcg_by_query(
             f"pairwise_error, which takes any numbers"
         )
     query = _codes(qid, len(y))
+    if gain == "auto":
+        graded = bool(np.all(y == np.round(y))) and float(y.max(initial=0.0)) < 50
+        gain = "exponential" if graded else "linear"
     with np.errstate(over="ignore"):  # said in words below
         gains = np.exp2(y) - 1.0 if gain == "exponential" else y
     if not np.all(np.isfinite(gains)):

@@ -28,11 +28,10 @@ class Recipe:
 
     about: str
     basis: Callable[..., BasisTransformer]
-    solver: Callable[[], BaseSolver] = Ridge
+    solver: Callable[[], BaseSolver] | None = Ridge  # None: the estimator has no choice
     combine: Combination | None = None  # None: all rows in one place
-    ranks: bool = False  # by pairs of rows
     selection: str = "gcv"
-    kind: str = ""  # an estimator of its own
+    estimator: type[Any] | None = None  # None: the one of the task
 
 
 #: DKRR: Zhang, Duchi and Wainwright (2015). FALKON: Rudi, Carratino and Rosasco (2017). KCGM: Lin
@@ -91,36 +90,46 @@ RECIPES: dict[str, Recipe] = {
     ),
     "RF-CRED-GD": Recipe("the same with random features", RandomFeatures, GradientDescent),
     "KTR3": Recipe(
-        "ridge regression on a random beginning of the rows, cut off", FullKernel, kind="KTR3"
+        "ridge regression on a random beginning of the rows, cut off",
+        FullKernel,
+        estimator=TruncatedRidge,
     ),
-    "SSSR": Recipe("least squares on the first eigenfunctions of all rows", Landmarks, kind="SSSR"),
-    "LSRank": Recipe("exact least-squares ranking", FullKernel, ranks=True),
+    "SSSR": Recipe(
+        "least squares on the first eigenfunctions of all rows",
+        Landmarks,
+        None,
+        estimator=EigenfunctionRegressor,
+    ),
+    "LSRank": Recipe("exact least-squares ranking", FullKernel, estimator=KernelRanker),
     "MPRank": Recipe(
         "magnitude-preserving ranking: the exact kernel, alpha by leave-one-out",
         FullKernel,
-        ranks=True,
+        estimator=KernelRanker,
         selection="loo",
     ),
     "DRank": Recipe(
-        "exact ranking in every shard, averaged", FullKernel, combine=Average(), ranks=True
+        "exact ranking in every shard, averaged",
+        FullKernel,
+        combine=Average(),
+        estimator=KernelRanker,
     ),
     "DRank-C": Recipe(
         "exact ranking by Newton rounds from the average, for which shards exchange rows",
         FullKernel,
         combine=NewtonRounds(),
-        ranks=True,
+        estimator=KernelRanker,
     ),
     "DRank-RF": Recipe(
         "random features that all shards share, ranked and averaged",
         RandomFeatures,
         combine=Average(),
-        ranks=True,
+        estimator=KernelRanker,
     ),
     "DRank-RF-C": Recipe(
         "random features that all shards share, ranked by Newton rounds from zero",
         RandomFeatures,
         combine=NewtonRounds(start="zero"),
-        ranks=True,
+        estimator=KernelRanker,
     ),
 }
 
@@ -150,26 +159,20 @@ def recipe(
     found = RECIPES[name]
     if task is not None:
         check_choice(task, "task", ["regression", "classification"])
-        if found.ranks:
-            raise ValueError(f"{name} ranks rows: leave out task")
+        if found.estimator is not None:
+            raise ValueError(f"{name} is a {found.estimator.__name__}: leave out task")
     taken = {"basis": "n_components", "combine": "another recipe"}
     if found.combine is None:
         taken["shards"] = "a recipe that averages, or KernelRegressor itself"
     for parameter, instead in taken.items():
         if parameter in parameters:
             raise ValueError(f"{name} says what {parameter} is: use {instead}")
-    if n_components is not None and found.basis is FullKernel and not found.kind:
+    if n_components is not None and found.basis is FullKernel:
         raise ValueError(f"{name} has a function at every row: leave out n_components")
     basis = found.basis() if n_components is None else found.basis(n_components)
-    if found.kind:
-        if task == "classification":
-            raise ValueError(f"{name} is for numbers: leave out task")
-        estimators: dict[str, Any] = {"KTR3": TruncatedRidge, "SSSR": EigenfunctionRegressor}
-        made: KernelRegressor | EigenfunctionRegressor = estimators[found.kind](
-            basis=basis, **parameters
-        )
-        return made
-    parts: dict[str, Any] = {"basis": basis, "solver": found.solver()}
+    parts: dict[str, Any] = {"basis": basis}
+    if found.solver is not None:
+        parts["solver"] = found.solver()
     if found.combine is not None:
         if "shards" not in parameters and "engine" not in parameters:
             raise ValueError(
@@ -179,6 +182,7 @@ def recipe(
         parts["combine"] = type(found.combine)(**found.combine.get_params())
     if found.selection != "gcv":
         parts["selection"] = found.selection
-    classes = task == "classification"
-    estimator = KernelRanker if found.ranks else KernelClassifier if classes else KernelRegressor
-    return estimator(**{**parts, **parameters})
+    by_task = KernelClassifier if task == "classification" else KernelRegressor
+    made: KernelRegressor | KernelClassifier | KernelRanker | EigenfunctionRegressor
+    made = (found.estimator or by_task)(**{**parts, **parameters})
+    return made

@@ -1,4 +1,4 @@
-"""What goes into a fit and what comes out: targets, checked rows, progress, and the record."""
+"""What a fit found: coefficients, how they were solved for, and what it takes to go on."""
 
 from __future__ import annotations
 
@@ -6,82 +6,27 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from mercer.bases import BasisTransformer
-from mercer.combine import Communication
-from mercer.contracts import Array, RowBlock, RowSource, Solution, Status
-from mercer.moments import Moments, PairWeights
-from mercer.selection import Plan
-from mercer.selection.criteria import Scores
+from mercer.contracts import Array, Solution, Status
+from mercer.engines import Communication
+from mercer.moments import Moments
+from mercer.plan import Plan
+from mercer.selection import Scores
 from mercer.solvers import SolverPath
 from mercer.solvers.early_stopping import Run
-from mercer.validation import (
-    check_array,
-    check_count,
-    check_finite,
-    check_number,
-    check_total_weight,
-    check_weight,
-)
+from mercer.validation import check_array, check_count, check_number
 
-#: Noise of float32 values in f, relative to the scale of y, that is said aloud.
+#: Noise of float32 values in f, relative to the scale of y, that is warned of.
 COARSE = 0.01
-
-
-class Progress(Protocol):
-    """Is told how far a stage is: so many of so many rows, or steps, and a note."""
-
-    def __call__(
-        self, stage: str, done: int, total: int, unit: str = "rows", note: str = ""
-    ) -> None:
-        """Show it."""
-
-
-class Targets(Protocol):
-    """Turns y as the user has it into columns of numbers of order one."""
-
-    @property
-    def outputs(self) -> int:
-        """k, the number of columns."""
-
-    @property
-    def scale(self) -> Array:
-        """What one unit of an encoded column is in the user's units; shape (k,)."""
-
-    def encode(self, y: Array, start: int) -> Array:
-        """Return y of shape (rows, k) in float64."""
-
-    @property
-    def pairs(self) -> PairWeights | None:
-        """What pairs of rows count, where the loss is over those within queries."""
-
-    @property
-    def ranks(self) -> bool:
-        """Whether the loss is one of pairs of rows."""
-
-    @property
-    def seed(self) -> int:
-        """Deals queries to folds."""
-
-    def codes(self, block: RowBlock) -> Array:
-        """Return the number of each row's query."""
-
-    def within(self, source: RowSource) -> Targets:
-        """Return the targets of a fit to these rows alone."""
-
-    def stored(self) -> Targets:
-        """Return what a fitted model needs of them."""
-
-    def share(self, weight: float) -> float:
-        """Return what a fit to rows of this weight counts in an average of models."""
 
 
 @dataclass
 class Fit:
-    """Everything a fit found."""
+    """The result of a fit."""
 
     basis: BasisTransformer
     plan: Plan
@@ -150,14 +95,14 @@ def float32_noise(basis: BasisTransformer, coefficients: Array) -> float:
     Each value is rounded by up to half a unit in the last place, at random: what that does to
     ``sum_j c_j h_j(x)`` grows with the size of c, and c grows as functions become alike.
     """
-    if basis.precision_ != "float32" or basis.dual:
+    if basis.precision_ != "float32":
         return 0.0
     largest = float(np.linalg.norm(coefficients, axis=0).max(initial=0.0))
     return float(np.finfo(np.float32).eps / np.sqrt(12)) * largest
 
 
-def judged(found: Fit, hidden: int = 0) -> Fit:
-    """Say so where float32, which was asked for, spoils a fit.
+def check_precision(found: Fit, hidden: int = 0) -> Fit:
+    """Mark a fit as coarse where float32, which was asked for, spoils it.
 
     ``hidden`` is the number of directions that the rounding of its sums has hidden.
     """
@@ -187,34 +132,3 @@ class Clock:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
-def checked_blocks(
-    source: RowSource, targets: Targets, rows: int, *, partial: bool = False
-) -> Iterator[tuple[RowBlock, Array]]:
-    """Yield blocks with their encoded targets; refuse what is not finite where it stands.
-
-    With ``partial`` some rows may have no label, and NaN for a target.
-    """
-    weight_seen = 0.0
-    for block in source.blocks(rows):
-        check_finite(block.X, start=block.start, names=source.feature_names)
-        if block.weight is not None:
-            check_weight(block.weight, start=block.start)
-            weight_seen += float(block.weight.sum())
-        else:
-            weight_seen += block.n_rows
-        if block.y is None:
-            raise ValueError(
-                "a fit needs targets, and the source has none: name the column (target=...)"
-            )
-        Y = targets.encode(block.y, block.start)
-        if not partial and np.isnan(Y).any():
-            at = block.start + int(np.flatnonzero(np.isnan(Y).any(axis=1))[0])
-            raise ValueError(
-                f"y has no label at row {at}, and rows without one need sums over rows: use "
-                f"basis='landmarks' or 'random_features', solver='ridge' and selection='gcv' or "
-                f"'kfold', or drop these rows"
-            )
-        yield block, Y
-    check_total_weight(weight_seen)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -24,6 +26,15 @@ class MemoryLimitError(MemoryError, ValueError):
 
 class EngineError(RuntimeError):
     """A cluster cannot go on: its workers are gone, or tasks end them. Nothing was fitted."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the user's that called the library, however deep the cause is."""
+    level, frame = 2, sys._getframe(1)
+    ours = ("mercer.", "contextlib")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(ours):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, MercerWarning, stacklevel=level)
 
 
 def closest(name: str, options: Iterable[str]) -> str:

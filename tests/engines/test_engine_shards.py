@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer import KernelClassifier, KernelRanker, KernelRegressor, recipe
-from mercer.combine import Communication
-from mercer.engines import ThreadEngine, as_engine, available_cores, tree_sum
+from mercer import KernelClassifier, KernelRanker, KernelRegressor, Ridge, recipe
+from mercer.engines import Communication, ThreadEngine, as_engine, available_cores, tree_sum
 from mercer.engines.journal import Journal
 from mercer.recipes import RECIPES
+from mercer.solvers import PreconditionedCG
 from pairs import over_each
 from shard_cases import CLASSES, X, Y
 
@@ -107,16 +107,20 @@ def test_communication_adds_up():
     assert "solve" in str(told)
 
 
-@pytest.mark.parametrize("name", [name for name, found in RECIPES.items() if found.kind])
-def test_recipes_for_numbers_refuse_classes(name):
-    with pytest.raises(ValueError, match="for numbers"):
+OF_THEIR_OWN = [name for name, found in RECIPES.items() if found.estimator is not None]
+RANKINGS = [name for name, found in RECIPES.items() if found.estimator is KernelRanker]
+
+
+@pytest.mark.parametrize("name", OF_THEIR_OWN)
+def test_recipes_with_an_estimator_of_their_own_take_no_task(name):
+    with pytest.raises(ValueError, match="leave out task"):
         recipe(name, "classification", kernel="gaussian")
 
 
 @over_each(
-    name=[name for name, found in RECIPES.items() if not found.ranks],
+    name=[name for name in RECIPES if name not in RANKINGS],
     task=["regression", "classification"],
-    allowed=lambda name, task: task == "regression" or not RECIPES[name].kind,
+    allowed=lambda name, task: task == "regression" or name not in OF_THEIR_OWN,
 )
 def test_every_recipe_fits(name, task):
     found = RECIPES[name]
@@ -125,21 +129,18 @@ def test_every_recipe_fits(name, task):
         settings["shards"] = 4
     if name not in ("KRR", "DKRR", "KCGM", "CRED", "CRED-GD", "KTR3"):
         settings["n_components"] = 50
-    if found.solver.__name__ in ("Ridge", "PreconditionedCG") and name != "SSSR":
+    if found.solver in (Ridge, PreconditionedCG):
         settings["alpha"] = 1e-4
-    model = recipe(name, task, **settings)
-    if name != "SSSR":
-        assert isinstance(model, KernelRegressor if task == "regression" else KernelClassifier)
+    model = recipe(name, None if name in OF_THEIR_OWN else task, **settings)
+    by_task = KernelRegressor if task == "regression" else KernelClassifier
+    assert isinstance(model, found.estimator or by_task)
     rows, target = X[::2], (Y[:, 0] if task == "regression" else CLASSES)[::2]
     assert model.fit(rows, target).score(rows, target) > 0.7
     if found.combine is not None:
         assert model.communication_.shards == 4
 
 
-@over_each(
-    name=[name for name, found in RECIPES.items() if found.ranks],
-    qid=[None, np.arange(len(X)) % 20],
-)
+@over_each(name=RANKINGS, qid=[None, np.arange(len(X)) % 20])
 def test_every_recipe_of_a_ranking_fits(name, qid):
     found = RECIPES[name]
     settings = {"kernel": "gaussian", "random_state": 0, "alpha": 1e-3}

@@ -206,8 +206,7 @@ def test_a_memory_map_is_read_in_blocks_and_never_copied(mapped, basis, monkeypa
         sources.append(original(rows, *others, **more))
         return sources[-1]
 
-    for module in (mercer.estimators.predicting, mercer.estimators.inputs):
-        monkeypatch.setattr(module, "ArraySource", recorded)
+    monkeypatch.setattr(mercer.estimators.inputs, "ArraySource", recorded)
     y = np.arange(3000.0)
     fitted = model(basis).fit(mapped, y)
     fitted.predict(mapped)

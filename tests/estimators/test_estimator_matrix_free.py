@@ -9,8 +9,9 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
 import mercer
-import mercer.matrix_free
-import mercer.selection.solver_plan
+import mercer.fit
+import mercer.plan.moments_or_products
+import mercer.systems.by_products
 from mercer import (
     Gaussian,
     KernelClassifier,
@@ -65,7 +66,7 @@ def test_one_output_and_a_constant_one(basis):
 
 @over_pairs(lean=[0, 3000], keep=[True, False], dtype=["auto", "float32", "float64"])
 def test_ways_through_give_one_model(lean, keep, dtype, monkeypatch):
-    monkeypatch.setattr(mercer.matrix_free, "LEAN", lean)
+    monkeypatch.setattr(mercer.fit, "FACTORED", lean)
     narrow = {"kernel": Gaussian(0.2), "basis": Landmarks(150), "alpha": 1e-4, "random_state": 0}
     solver = PreconditionedCG(tolerance=1e-6, keep=keep)
     direct = KernelRegressor(**narrow, solver="ridge", dtype="float64").fit(X, Y)
@@ -86,7 +87,7 @@ def test_a_file_is_read_in_blocks(tmp_path):
 
 def test_functions_too_much_alike_for_float32_are_evaluated_in_float64(monkeypatch):
     """Also where the factorization that would show it beforehand is left out."""
-    monkeypatch.setattr(mercer.matrix_free, "LEAN", 0)
+    monkeypatch.setattr(mercer.fit, "FACTORED", 0)
     smooth = {"kernel": Gaussian(2.0), "basis": Landmarks(300), "alpha": 1e-8, "random_state": 0}
     direct = KernelRegressor(**smooth, solver="ridge", dtype="float64").fit(X, Y)
     found = KernelRegressor(**smooth, solver=PreconditionedCG(tolerance=1e-5)).fit(X, Y)
@@ -175,7 +176,7 @@ def test_going_on_takes_fewer_steps():
 
 def test_interruption_leaves_a_usable_model(monkeypatch):
     calls = 0
-    original = mercer.matrix_free.RowSystem.product
+    original = mercer.systems.by_products.ProductSystem.product
 
     def interrupted(self, V, exact):
         nonlocal calls
@@ -184,7 +185,7 @@ def test_interruption_leaves_a_usable_model(monkeypatch):
             raise KeyboardInterrupt
         return original(self, V, exact)
 
-    monkeypatch.setattr(mercer.matrix_free.RowSystem, "product", interrupted)
+    monkeypatch.setattr(mercer.systems.by_products.ProductSystem, "product", interrupted)
     slow = PreconditionedCG(tolerance=1e-12, preconditioner=160)
     with pytest.warns(MercerWarning, match="interrupted"):
         found = model(slow, Landmarks(150), alpha=1e-8).fit(X, Y)
@@ -205,7 +206,7 @@ def test_what_needs_sums_says_so():
 
 @pytest.mark.parametrize("basis", [Landmarks(50), "full"], ids=str)
 def test_models_are_saved_and_loaded(basis, tmp_path, monkeypatch):
-    monkeypatch.setattr(mercer.matrix_free, "LEAN", 0)
+    monkeypatch.setattr(mercer.fit, "FACTORED", 0)
     found = model("pcg", basis).fit(X, Y)
     mercer.save(found, tmp_path / "m.mercer")
     loaded = mercer.load(tmp_path / "m.mercer")
@@ -226,9 +227,9 @@ def test_a_limit_too_low_names_what_to_lower():
 def test_the_cost_model_takes_products_where_moments_are_dear(monkeypatch):
     """Many functions, many rows: products; few functions: moments. Forced either way by name."""
     assert model("auto", Landmarks(100)).fit(X, Y).fit_.plan.sample == 0
-    monkeypatch.setattr(mercer.selection.solver_plan.cost, "OUTER", 1e5)
-    monkeypatch.setattr(mercer.selection.solver_plan.cost, "FACTOR", 1e6)
-    monkeypatch.setattr(mercer.selection.solver_plan.cost, "NARROW", 1e12)
+    monkeypatch.setattr(mercer.plan.moments_or_products.cost, "OUTER", 1e5)
+    monkeypatch.setattr(mercer.plan.moments_or_products.cost, "FACTOR", 1e6)
+    monkeypatch.setattr(mercer.plan.moments_or_products.cost, "NARROW", 1e12)
     found = model("auto", Landmarks(300)).fit(X, Y)
     assert found.fit_.plan.sample > 0
     assert "cost model" in str(found.summary())
@@ -239,7 +240,7 @@ def test_the_full_kernel_beyond_memory_is_solved_by_products(monkeypatch):
     """Its matrix would take 18 MB, and 108 with what a factorization needs."""
     with pytest.raises(MemoryLimitError, match="full kernel"):
         model("ridge", "full", memory_limit="105MB").fit(X, Y)
-    monkeypatch.setattr(mercer.selection.solver_plan, "TILE", 2**16)
+    monkeypatch.setattr(mercer.plan.moments_or_products, "TILE", 2**16)
     found = model("auto", "full", memory_limit="105MB").fit(X, Y)
     assert found.fit_.plan.sample > 0
     assert "memory limit" in str(found.summary())

@@ -7,9 +7,9 @@ import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-import mercer.passes
-import mercer.selection.plan
-import mercer.selection.solver_plan
+import mercer.moments.by_fold
+import mercer.plan.moments_or_products
+import mercer.plan.plan
 from mercer import (
     KCGM,
     Gaussian,
@@ -93,7 +93,7 @@ def test_queries_longer_than_a_block(rows, monkeypatch):
     X, qid = rng.random((4000, 2)), np.sort(rng.choice([0, 1, 1, 1, 2, 7], 4000))
     y = X[:, 0] + 5 * qid
     wanted = ranker().fit(X, y, qid).predict(NEW)
-    monkeypatch.setattr(mercer.selection.plan, "BLOCK_ENTRIES", rows * len(POINTS))
+    monkeypatch.setattr(mercer.plan.plan, "BLOCK_ENTRIES", rows * len(POINTS))
     model = ranker().fit(X, y, qid)
     assert model.fit_.plan.block_rows <= max(512, rows)
     np.testing.assert_allclose(model.predict(NEW), wanted, rtol=1e-8, atol=1e-9)
@@ -145,13 +145,13 @@ def test_leaving_out_a_query_is_a_fit_without_it(weighting, rows, monkeypatch):
     """With the same total penalty, as in leave-one-out of rows."""
     alphas = np.array([1e-4, 1e-2, 1.0])
     if rows is not None:  # queries longer than a block
-        monkeypatch.setattr(mercer.selection.plan, "BLOCK_ENTRIES", 1)
-        original = mercer.passes.checked_blocks
+        monkeypatch.setattr(mercer.plan.plan, "BLOCK_ENTRIES", 1)
+        original = mercer.moments.by_fold.checked_blocks
 
         def few(source, targets, _, **more):
             return original(source, targets, rows, **more)
 
-        monkeypatch.setattr(mercer.passes, "checked_blocks", few)
+        monkeypatch.setattr(mercer.moments.by_fold, "checked_blocks", few)
     settings = {"pair_weighting": weighting, "basis": Landmarks(sampling=POINTS[:6])}
     model = ranker(alpha="auto", alphas=alphas, selection="loo", **settings)
     found = model.fit(X, Y, QID, WEIGHT).cv_results_["mean_squared_error"]
@@ -187,7 +187,7 @@ def test_the_full_kernel_is_centered_by_query():
 )
 def test_products_are_centered_by_query(basis, weighting, keep, monkeypatch):
     """With queries that go on in other blocks, too."""
-    monkeypatch.setattr(mercer.selection.solver_plan, "BLOCK_ENTRIES", 1)
+    monkeypatch.setattr(mercer.plan.moments_or_products, "BLOCK_ENTRIES", 1)
     rng = np.random.default_rng(1)
     X, qid = rng.random((3000, 2)), rng.choice([0, 1, 1, 1, 2, 7, *range(10, 40)], 3000)
     y, weight = X[:, 0] + np.sin(4 * X[:, 1]) + 5 * qid, rng.integers(1, 3, 3000)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import mercer.fit
+import mercer.forms
 from mercer import Gaussian, KernelRegressor, Landmarks, MercerWarning
 from mercer.contracts import Status
 
@@ -17,19 +17,19 @@ Y = np.sin(5 * X.sum(axis=1)) + 0.05 * RNG.standard_normal(2000)
 @pytest.fixture
 def noisy(monkeypatch):
     """Sums in float32 that are far noisier than they are: a large basis in a small one."""
-    original = mercer.fit.accumulate
+    original = mercer.forms.sum_moments
     made = []
 
-    def accumulate(source, targets, basis, *rest):
-        folds = original(source, targets, basis, *rest)
+    def noisy_sums(rows, targets, basis, *rest):
+        folds = original(rows, targets, basis, *rest)
         made.append(basis.precision_)
         if basis.precision_ == "float64":
             return folds
         noise = np.random.default_rng(1).standard_normal(folds[0].gram.shape) * 1e-3
         return [replace(fold, gram=fold.gram + (noise + noise.T) * fold.rows) for fold in folds]
 
-    monkeypatch.setattr(mercer.fit, "accumulate", accumulate)
-    monkeypatch.setattr("mercer.selection.plan.FLOAT64_WORK", 0.0)
+    monkeypatch.setattr(mercer.forms, "sum_moments", noisy_sums)
+    monkeypatch.setattr("mercer.plan.plan.FLOAT64_WORK", 0.0)
     return made
 
 

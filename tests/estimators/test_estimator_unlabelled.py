@@ -115,7 +115,6 @@ def test_rows_come_and_go():
 
 REFUSED = {
     "no row has a label": ({}, (X, np.full(300, np.nan)), {}),
-    "every row": ({"shards": 3, "combine": "newton"}, (X, PARTLY), {}),
     "sums over rows": ({"solver": "pcg"}, (X, PARTLY), {}),
     "drop these rows": ({"alpha": "auto", "selection": "loo"}, (X, PARTLY), {}),
     "2 columns of X": ({}, (X, Y), {"X_unlabelled": X[:, :1]}),

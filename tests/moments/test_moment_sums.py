@@ -1,17 +1,17 @@
 """Sums over blocks: any blocks, any number of lanes, float32 with the digits that matter."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from cases import BASES, DTYPES, KERNELS, Case, fits_together, rows, targets, weights
 from mercer import Gaussian, Landmarks, LaplacianL1, Moments, Polynomial
+from mercer.contracts import Reading
 from mercer.estimators.targets import RegressionTargets
-from mercer.moments import MomentSums, Workspace
-from mercer.passes import accumulate
-from mercer.selection import make_plan
+from mercer.moments import MomentSums, Workspace, sum_moments
 from mercer.sources import ArraySource
+from mercer.sources.rowset import RowSet
 from pairs import all_pairs, over_each
 
 NAMES = [field.name for field in fields(Moments)]
@@ -83,19 +83,11 @@ def accumulated(lanes, precision="float64", y_offset=0.0, folds=1):
     y = np.sin(X.sum(axis=1)) + y_offset
     source = ArraySource(X, y, np.random.default_rng(1).random(3000))
     kernel = LaplacianL1(0.5)
-    plan = make_plan(
-        source,
-        kernel,
-        Landmarks(100),
-        dtype=precision,
-        memory_limit="1GB",
-        outputs=1,
-        folds=folds,
+    basis = Landmarks(100).fit_source(source, kernel, np.random.default_rng(2), precision)
+    targets = RegressionTargets.of(y, intercept=True)
+    return sum_moments(
+        RowSet.in_one_place(source), targets, basis, Reading(256, lanes, folds), seed=2
     )
-    plan = replace(plan, lanes=lanes, block_rows=256)
-    rng = np.random.default_rng(2)
-    basis = plan.basis.fit_source(source, kernel, rng, plan.precision)
-    return accumulate(source, RegressionTargets.of(y, intercept=True), basis, plan, rng)
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])

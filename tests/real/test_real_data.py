@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, Ridge, load_letter
 from mercer.datasets import load_real
-from mercer.selection import PrimalProblem
+from mercer.systems import MomentSystem
 
 
 def real(name):
@@ -33,11 +33,11 @@ def regression(name, train, test):
 
 def along_alpha(model, alphas, X, units):
     """Predictions of a fitted model solved again for every alpha, from its moments."""
-    problem = PrimalProblem(model.fit_.folds, model.basis_, Ridge(), True, units)
+    system = MomentSystem(model.fit_.folds, model.basis_, True, units)
     H = model.basis_.evaluate(X).astype(float)
     targets = model._targets
     for alpha in alphas:
-        coefficients, intercept, _ = problem.solve(alpha)
+        coefficients, intercept = system.coefficients(Ridge().solve(system, alpha).value)
         yield (H @ coefficients + intercept) * targets.scale + targets.origin
 
 
@@ -70,7 +70,7 @@ def test_moments_solve_kin40k_as_well_as_an_orthogonal_fit(factor):
 def test_automatic_precision_costs_no_accuracy(name, monkeypatch):
     X, y, X_test, y_test = regression(name, 8000, 2000)
     # As if the rows were many, so that float32 is considered.
-    monkeypatch.setattr("mercer.selection.plan.FLOAT64_WORK", 0.0)
+    monkeypatch.setattr("mercer.plan.plan.FLOAT64_WORK", 0.0)
     for factor in (0.5, 1.0, 3.0):
         kernel = Gaussian(factor * 3.9)
         errors = {}

@@ -5,7 +5,7 @@ import pytest
 
 from cases import BASES, rows, targets, weights
 from mercer import KernelRegressor, LaplacianL1
-from mercer.fit import best_alpha
+from mercer.selection import best_alpha
 from mercer.validation import check_alphas
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-import mercer.passes
-import mercer.selection.folds
+import mercer.moments.by_fold
+import mercer.systems.by_kernel_matrix
+import mercer.systems.fold_errors
 import reference
 from cases import BASES, Case, rows, targets, weights
 from mercer import (
@@ -85,8 +86,8 @@ def dealt(monkeypatch):
     def labels(n, n_splits, rng=None, held_out=None):
         return np.arange(n) * 7 % n_splits
 
-    monkeypatch.setattr(mercer.passes, "fold_labels", labels)
-    monkeypatch.setattr(mercer.selection.folds, "fold_labels", labels)
+    monkeypatch.setattr(mercer.moments.by_fold, "fold_labels", labels)
+    monkeypatch.setattr(mercer.systems.by_kernel_matrix, "fold_labels", labels)
     return labels
 
 
@@ -117,15 +118,15 @@ def test_folds_by_subtraction_are_folds_by_refitting(kernel, basis, intercept, w
 def together(monkeypatch):
     """Force the path of the shared subspace, and count the folds that it solved."""
     solved = []
-    original = mercer.selection.folds._together
+    original = mercer.systems.fold_errors._together
 
     def watched(*arguments):
         found = original(*arguments)
         solved.append(found is not None)
         return found
 
-    monkeypatch.setattr(mercer.selection.folds, "DIRECT", 0)
-    monkeypatch.setattr(mercer.selection.folds, "_together", watched)
+    monkeypatch.setattr(mercer.systems.fold_errors, "DIRECT", 0)
+    monkeypatch.setattr(mercer.systems.fold_errors, "_together", watched)
     return solved
 
 
@@ -134,8 +135,8 @@ def test_folds_by_one_subspace_are_folds_by_refitting(
     kernel, basis, intercept, weighted, dealt, together, monkeypatch
 ):
     case = Case(kernel, basis, "float64")
-    monkeypatch.setattr(mercer.selection.folds, "TOLERANCE", 1e-9)
-    monkeypatch.setattr(mercer.selection.folds, "STEPS", 200)
+    monkeypatch.setattr(mercer.systems.fold_errors, "TOLERANCE", 1e-9)
+    monkeypatch.setattr(mercer.systems.fold_errors, "STEPS", 200)
     model = fitted(case, KFold(4), intercept, weighted)
     assert len(together) == 4
     assert all(together)
@@ -144,7 +145,7 @@ def test_folds_by_one_subspace_are_folds_by_refitting(
 
 
 def test_one_subspace_that_take_too_long_give_way(dealt, together, monkeypatch):
-    monkeypatch.setattr(mercer.selection.folds, "STEPS", 1)
+    monkeypatch.setattr(mercer.systems.fold_errors, "STEPS", 1)
     case = Case("gaussian", "given", "float64")
     model = fitted(case, KFold(4), True, False)
     assert not any(together)
@@ -159,7 +160,7 @@ def test_both_fold_paths_agree_on_a_larger_problem(together, monkeypatch):
     y = np.sin(4 * X.sum(axis=1)) + 0.2 * rng.standard_normal(1500)
     scores = []
     for direct in (0, 10**6):
-        monkeypatch.setattr(mercer.selection.folds, "DIRECT", direct)
+        monkeypatch.setattr(mercer.systems.fold_errors, "DIRECT", direct)
         basis = Landmarks(150, random_state=0)
         model = KernelRegressor(
             LaplacianL1(1.0), basis, alphas=np.geomspace(1e-7, 1.0, 8), selection="kfold"
@@ -172,14 +173,14 @@ def test_both_fold_paths_agree_on_a_larger_problem(together, monkeypatch):
 def test_many_blocks_have_the_folds_of_one(monkeypatch):
     """Labels are drawn block by block: the scores are those of refits with the labels drawn."""
     drawn = []
-    original = mercer.passes.fold_labels
+    original = mercer.moments.by_fold.fold_labels
 
     def recorded(n, n_splits, rng, held_out):
         drawn.append(original(n, n_splits, rng, held_out))
         return drawn[-1]
 
-    monkeypatch.setattr(mercer.passes, "fold_labels", recorded)
-    monkeypatch.setattr("mercer.selection.plan.BLOCK_ENTRIES", 10 * 512)
+    monkeypatch.setattr(mercer.moments.by_fold, "fold_labels", recorded)
+    monkeypatch.setattr("mercer.plan.plan.BLOCK_ENTRIES", 10 * 512)
     rng = np.random.default_rng(0)
     X = rng.random((2500, 2))
     y = np.sin(4 * X.sum(axis=1)) + 0.2 * rng.standard_normal(2500)
@@ -199,13 +200,13 @@ def test_many_blocks_have_the_folds_of_one(monkeypatch):
 @with_weights
 def test_a_sample_of_rows_is_their_share_of_leave_one_out(basis, weighted, monkeypatch):
     drawn = []
-    original = mercer.passes.uniform_indices
+    original = mercer.selection.leave_one_out.uniform_indices
 
     def recorded(*arguments):
         drawn.append(original(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(mercer.passes, "uniform_indices", recorded)
+    monkeypatch.setattr(mercer.selection.leave_one_out, "uniform_indices", recorded)
     case = Case("gaussian", basis, "float64")
     model = fitted(case, LeaveOneOut(sample=9), True, weighted)
     chosen = drawn[-1]

@@ -21,8 +21,10 @@ from mercer import (
 )
 from mercer.bases import FullKernel
 from mercer.engines.memory import available_memory
-from mercer.selection import make_plan, parse_memory
-from mercer.selection.plan import FULL_ROWS, human_bytes
+from mercer.estimators.targets import RegressionTargets
+from mercer.plan import FULL_ROWS, human_bytes, make_plan, parse_memory
+from mercer.request import Request
+from mercer.selection import GCV, KFold
 from mercer.sources import ArraySource
 from pairs import over_each, over_pairs
 
@@ -36,15 +38,18 @@ class Rows(ArraySource):
 
 
 def plan(n_rows, basis="auto", kernel=None, dtype="auto", memory_limit="4GB", **more):
-    settings = {"outputs": 1, **more}
-    return make_plan(
-        Rows(n_rows),
+    outputs = more.pop("outputs", 1)
+    folds = more.pop("folds", 1)
+    request = Request(
+        RegressionTargets(np.zeros(outputs), np.ones(outputs), True),
         kernel or Gaussian(),
         basis,
         dtype=dtype,
         memory_limit=memory_limit,
-        **settings,
+        criterion=KFold(folds) if folds > 1 else GCV(),
+        **more,
     )
+    return make_plan(Rows(n_rows), request)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,7 @@ def test_bytes_for_people(number, text):
 def test_few_rows_have_the_full_kernel_and_many_have_landmarks():
     assert type(plan(FULL_ROWS).basis) is FullKernel
     assert type(plan(FULL_ROWS + 1).basis) is Landmarks
-    assert type(plan(100, fixed_basis=True).basis) is Landmarks
+    assert type(plan(100, needs_sums=True).basis) is Landmarks
     assert type(plan(FULL_ROWS, memory_limit="20MB").basis) is Landmarks
 
 

@@ -153,7 +153,7 @@ def test_a_worker_killed_in_a_round(client):
 
 
 def test_a_worker_killed_in_the_last_addition(client, monkeypatch, adding):
-    monkeypatch.setattr("mercer.sharded.run.add_folds", slow_add)
+    monkeypatch.setattr("mercer.moments.by_fold.add_folds", slow_add)
     killer = Meanwhile(lambda: kill(when_read(adding, 5)))  # 6 shards, 5 additions
     found = fit(client)
     killer.done()

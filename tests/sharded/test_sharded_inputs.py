@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, PreconditionedCG
+from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks
 from mercer.engines import ThreadEngine
 from shard_cases import CLASSES, NEW, POINTS, WEIGHT, X, Y
 
@@ -134,7 +134,6 @@ REFUSED = {
         {"solver": "kcgm", "combine": "newton", "shards": 2},
         {},
     ),
-    "adds moments, which solver='pcg'": ({"solver": PreconditionedCG(), "shards": 2}, {}),
     "depends on the number of shards": (
         {"combine": "average", "engine": ThreadEngine()},
         {},
@@ -142,10 +141,8 @@ REFUSED = {
     "shard_labels must": ({}, {"shard_labels": [1, 2]}),
     "shard_labels tell the shards": ({"shards": 3}, {"shard_labels": np.zeros(600)}),
     "is for shards, and there are none": ({"combine": "newton"}, {}),
-    "reads rows a second time": ({"shards": 2, "alpha": "auto", "selection": "loo"}, {}),
     "engine must be None": ({"engine": "cluster"}, {}),
     "checkpoint must be the path": ({"checkpoint": 3}, {}),
-    "use it without shards": ({"warm_start": True, "shards": 2}, {}),
     "keep a matrix for each": ({"combine": "newton", "shards": 600, "memory_limit": "7MB"}, {}),
 }
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from benchmarks.cluster_memory import fit_on_workers, write_rows
 
-from mercer.selection import parse_memory
+from mercer.plan import parse_memory
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 import reference
 from cases import BASES, KERNELS, Case, fits_together, rows, targets, weights
 from mercer import Landmarks, Moments, Ridge
+from mercer.systems import DirectSystem
 from pairs import over_each
 
 
@@ -15,7 +16,7 @@ def whitened_solution(basis, X, Y, w, alpha, intercept):
     """Coefficients of the functions and the intercept, by moments, whitener and ridge."""
     whitener, ridge = basis.whitener(), Ridge()
     equations = Moments.of(basis.graded(X), Y, w).normal_equations(whitener, intercept)
-    v = ridge.solve(ridge.prepare(equations.A, equations.b), alpha).value
+    v = ridge.solve(DirectSystem(equations.A, equations.b), alpha).value
     graded = whitener.coefficients(v)
     return basis.coefficients(graded), equations.intercept(graded)
 

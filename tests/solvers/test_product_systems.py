@@ -5,15 +5,20 @@ import pytest
 import scipy.linalg
 
 import mercer.moments.products
-import mercer.solvers.kernel_products
+import mercer.systems.by_kernel_products
 from mercer import Gaussian, Landmarks, Precomputed, RandomFeatures, Sketch
-from mercer.contracts import RowBlock
+from mercer.contracts import Reading
+from mercer.engines import InPlaceEngine
+from mercer.estimators.targets import RegressionTargets
 from mercer.moments import Moments
 from mercer.moments.products import RowProducts
 from mercer.sampling import pivoted_cholesky
-from mercer.solvers.kernel_products import KernelProducts, KernelProductSystem
-from mercer.solvers.row_system import LandmarkPreconditioner, RowSystem, SamplePreconditioner
 from mercer.sources import ArraySource
+from mercer.sources.rowset import Placed
+from mercer.sources.shards import Shard
+from mercer.systems import ProductSystem
+from mercer.systems.by_kernel_products import KernelProducts, KernelProductSystem
+from mercer.systems.preconditioners import LandmarkPreconditioner, SamplePreconditioner
 from pairs import over_pairs
 
 RNG = np.random.default_rng(0)
@@ -26,16 +31,17 @@ def fitted(basis, precision="float64", lean=False):
     return basis.fit_source(source, KERNEL, np.random.default_rng(1), precision, False, lean)
 
 
-def products(basis, weight=None, keep=True, rows=100):
-    def blocks(size):
-        for start in range(0, len(X), min(rows, size)):
-            part = slice(start, start + min(rows, size))
-            yield (
-                RowBlock(start, X[part], Y[part], None if weight is None else weight[part]),
-                Y[part],
-            )
+TARGETS = RegressionTargets(np.zeros(3), np.ones(3), True)
 
-    return RowProducts(blocks, len(X), basis, 3, 128, 2, keep)
+
+def products(basis, weight=None, keep=True, rows=100):
+    source = ArraySource(X, Y, weight)
+    return RowProducts(Shard(0, "", source), TARGETS, basis, Reading(rows, 2), keep)
+
+
+def system_of(basis, weight, keep, alpha, intercept, preconditioner):
+    held = Placed(InPlaceEngine(), [products(basis, weight, keep)], None)
+    return ProductSystem(held, basis, alpha, intercept, preconditioner, keep)
 
 
 BASES = [Landmarks(40), RandomFeatures(30), Sketch(25)]
@@ -48,13 +54,14 @@ def test_products_are_those_with_the_moments(basis, weight, keep, exact, columns
     basis = fitted(basis)
     moments = Moments.of(basis.evaluate(X), Y, weight)
     found = products(basis, weight, keep)
+    sums = found.sums
     c = np.random.default_rng(2).standard_normal((basis.size, columns))
     np.testing.assert_allclose(found.product(c, exact), moments.gram @ c, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.cross, moments.cross, atol=1e-10)
-    np.testing.assert_allclose(found.sum_h, moments.sum_h, atol=1e-10)
-    np.testing.assert_allclose(found.sum_y, moments.sum_y, atol=1e-10)
-    assert found.weight == pytest.approx(moments.weight)
-    assert found.rows == moments.rows
+    np.testing.assert_allclose(sums.cross, moments.cross, atol=1e-10)
+    np.testing.assert_allclose(sums.sum_h, moments.sum_h, atol=1e-10)
+    np.testing.assert_allclose(sums.sum_y, moments.sum_y, atol=1e-10)
+    assert sums.weight == pytest.approx(moments.weight)
+    assert sums.rows == moments.rows
 
 
 def test_float32_products_are_close_and_exact_ones_exact():
@@ -70,7 +77,7 @@ def test_float32_products_are_close_and_exact_ones_exact():
 def test_the_system_is_the_normal_equations(basis, lean, intercept, keep):
     basis = fitted(basis, lean=lean)
     alpha = 0.01
-    system = RowSystem(products(basis, W, keep), alpha, intercept, None)
+    system = system_of(basis, W, keep, alpha, intercept, None)
     moments = Moments.of(basis.evaluate(X), Y, W)
     mean_h, mean_y = moments.means(intercept)
     eye = np.eye(basis.size)
@@ -120,7 +127,7 @@ def test_a_preconditioner_of_all_rows_inverts_the_system(basis, weight, intercep
     basis = fitted(basis)
     alpha = 0.01
     whole = SamplePreconditioner(basis, X, weight, alpha, intercept, whole=True)
-    system = RowSystem(products(basis, weight), alpha, intercept, whole)
+    system = system_of(basis, weight, True, alpha, intercept, whole)
     V = RNG.standard_normal((basis.size, 2))
     np.testing.assert_allclose(whole(system.product(V, exact=True)), V, atol=1e-6)
 
@@ -137,8 +144,8 @@ def test_dependent_functions_need_more_than_one_attempt():
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_kernel_products_are_those_with_the_kernel_matrix(exact, monkeypatch):
-    monkeypatch.setattr(mercer.solvers.kernel_products, "TILE_ROWS", 64)
-    monkeypatch.setattr(mercer.solvers.kernel_products, "TILE_COLUMNS", 150)
+    monkeypatch.setattr(mercer.systems.by_kernel_products, "TILE_ROWS", 64)
+    monkeypatch.setattr(mercer.systems.by_kernel_products, "TILE_COLUMNS", 150)
     V = RNG.standard_normal((len(X), 2))
     K = KERNEL(X)
     found = KernelProducts(KERNEL, X, "float64").product(V, exact)

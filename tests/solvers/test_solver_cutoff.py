@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-import mercer.passes
-import mercer.selection.folds
+import mercer.moments.by_fold
+import mercer.systems.by_kernel_matrix
 import reference
 from cases import KERNELS, Case, rows, targets, weights
 from mercer import CutOff, KernelClassifier, KernelRegressor, KFold, Landmarks
 from mercer.contracts import Status
-from mercer.solvers import DualSystem
+from mercer.systems import DirectSystem, KernelMatrixSystem
 from pairs import over_each, over_pairs
 from spectra import SPECTRA, BothForms, matrix
 
@@ -25,7 +25,7 @@ with_intercept = pytest.mark.parametrize("intercept", [False, True], ids=["plain
 
 def solve(A, b, threshold):
     cutoff = CutOff()
-    return cutoff.solve(cutoff.prepare(A, b), threshold)
+    return cutoff.solve(DirectSystem(A, b, cutoff=True), threshold)
 
 
 @over_each(name=["even", "ill-conditioned", "clusters"], threshold=[0.0, 1e-3, 0.05, 0.5, 2.0])
@@ -57,8 +57,9 @@ def test_the_dual_form_is_the_primal_one(kernel, intercept, threshold):
     X, Y, w = rows(), targets(rows(), 2), weights()
     K = KERNELS[kernel][0](X)
     both = BothForms(K, Y, w, intercept, 0.0)
-    system = DualSystem(K, Y, w, intercept, cutoff=True)
-    a, constant, solution = system.solve(threshold)
+    system = KernelMatrixSystem(K, Y, w, intercept, cutoff=True)
+    solution = CutOff().solve(system, threshold)
+    a, constant = system.coefficients(solution.value)
     expected = both.primal_values(solve(both.primal.A, both.primal.b, threshold).value)
     np.testing.assert_allclose(K @ a + constant, expected, atol=1e-8)
     assert "principal components" in solution.reason
@@ -92,8 +93,8 @@ def test_folds_are_folds_by_refitting(case, intercept, monkeypatch):
     def labels(n, n_splits, rng=None, held_out=None):
         return np.arange(n) * 7 % n_splits
 
-    monkeypatch.setattr(mercer.passes, "fold_labels", labels)
-    monkeypatch.setattr(mercer.selection.folds, "fold_labels", labels)
+    monkeypatch.setattr(mercer.moments.by_fold, "fold_labels", labels)
+    monkeypatch.setattr(mercer.systems.by_kernel_matrix, "fold_labels", labels)
     X, Y, w = rows(), targets(rows(), 2) * [1.0, 30.0], weights()
     model = case.estimator(
         alpha="auto", alphas=ALPHAS, selection=KFold(4), fit_intercept=intercept

@@ -7,18 +7,24 @@ import pytest
 
 import reference
 from cases import KERNELS, rows, targets, weights
-from mercer import Gaussian, Linear
+from mercer import Gaussian, Linear, Ridge
 from mercer.contracts import Status
-from mercer.solvers import DualSystem
+from mercer.systems import KernelMatrixSystem
 from pairs import over_each
 
 
 def dual(K, Y, w, intercept, spectral):
     """A system; ``spectral`` makes it solve by eigendecomposition, as after a path."""
-    found = DualSystem(K, Y, w, intercept)
+    found = KernelMatrixSystem(K, Y, w, intercept)
     if spectral:
         _ = found.spectrum
     return found
+
+
+def solve(system, alpha):
+    """Coefficients, intercept, and how they were found."""
+    solution = Ridge().solve(system, alpha)
+    return *system.coefficients(solution.value), solution
 
 
 @over_each(kernel=KERNELS, how=product([False, True], [False, True]))
@@ -27,7 +33,7 @@ def test_it_is_the_bordered_system(kernel, how):
     X = rows()
     K, Y, w = KERNELS[kernel][0](X), targets(X, 2), weights()
     for alpha in (1e-4, 1e-2, 1.0):
-        a, constant, solution = dual(K, Y, w, intercept, spectral).solve(alpha)
+        a, constant, solution = solve(dual(K, Y, w, intercept, spectral), alpha)
         expected, b = reference.dual_ridge(K, Y, w, alpha, intercept)
         np.testing.assert_allclose(K @ a + constant, K @ expected + b, atol=1e-7)
         np.testing.assert_allclose(constant, b, atol=1e-7)
@@ -38,7 +44,7 @@ def test_it_is_the_bordered_system(kernel, how):
 def test_a_well_conditioned_system_is_solved_to_rounding(spectral):
     X = rows()
     K, Y, w = Gaussian(0.1)(X), targets(X, 2), weights()
-    a, constant, solution = dual(K, Y, w, True, spectral).solve(1e-2)
+    a, constant, solution = solve(dual(K, Y, w, True, spectral), 1e-2)
     expected, b = reference.dual_ridge(K, Y, w, 1e-2, True)
     np.testing.assert_allclose(a, expected, atol=1e-10)
     np.testing.assert_allclose(constant, b, atol=1e-10)
@@ -53,8 +59,8 @@ def test_weight_two_is_the_row_twice(intercept, spectral):
     Y, twice = targets(X, 2), np.repeat(np.arange(30), 1 + np.arange(30) % 2)
     new = rows(5, seed=5)
     kernel = Gaussian(0.4)
-    a, constant, _ = dual(kernel(X), Y, 1.0 + np.arange(30) % 2, intercept, spectral).solve(1e-3)
-    b, other, _ = dual(kernel(X[twice]), Y[twice], np.ones(45), intercept, spectral).solve(1e-3)
+    a, constant, _ = solve(dual(kernel(X), Y, 1.0 + np.arange(30) % 2, intercept, spectral), 1e-3)
+    b, other, _ = solve(dual(kernel(X[twice]), Y[twice], np.ones(45), intercept, spectral), 1e-3)
     np.testing.assert_allclose(
         kernel(new, X) @ a + constant, kernel(new, X[twice]) @ b + other, atol=1e-7
     )
@@ -64,14 +70,14 @@ def test_without_a_penalty_a_regular_kernel_interpolates():
     X = rows()
     K, Y = Gaussian(0.05)(X), targets(X, 2)
     for intercept in (False, True):
-        a, constant, _ = DualSystem(K, Y, weights(), intercept).solve(0.0)
+        a, constant, _ = solve(KernelMatrixSystem(K, Y, weights(), intercept), 0.0)
         np.testing.assert_allclose(K @ a + constant, Y, atol=1e-8)
 
 
 def test_without_a_penalty_a_singular_kernel_has_its_least_norm_solution():
     X = rows()
     K, Y = Linear()(X), targets(X, 2)
-    a, constant, solution = DualSystem(K, Y, np.ones(30), False).solve(0.0)
+    a, constant, solution = solve(KernelMatrixSystem(K, Y, np.ones(30), False), 0.0)
     slopes = np.linalg.lstsq(X, Y, rcond=None)[0]
     np.testing.assert_allclose(K @ a + constant, X @ slopes, atol=1e-8)
     assert solution.status is Status.RANK_REDUCED
@@ -82,7 +88,7 @@ def test_duplicated_rows_without_a_penalty():
     X = np.vstack([rows(10), rows(10)])
     Y = targets(X, 2)
     K = Gaussian(0.05)(X)
-    a, constant, solution = DualSystem(K, Y, np.ones(20), True).solve(0.0)
+    a, constant, solution = solve(KernelMatrixSystem(K, Y, np.ones(20), True), 0.0)
     mean = (Y[:10] + Y[10:]) / 2
     np.testing.assert_allclose(K @ a + constant, np.vstack([mean, mean]), atol=1e-8)
     assert solution.status is Status.RANK_REDUCED
@@ -92,7 +98,7 @@ def test_duplicated_rows_without_a_penalty():
 def test_the_spectrum_is_that_of_the_weighted_centered_kernel(intercept):
     X = rows()
     K, Y, w = Gaussian(0.3)(X), targets(X, 2), weights()
-    found = DualSystem(K, Y, w, intercept)
+    found = KernelMatrixSystem(K, Y, w, intercept)
     shares = w / w.sum()
     centering = np.eye(30) - np.outer(np.ones(30), shares) if intercept else np.eye(30)
     A = centering @ K @ centering.T @ np.diag(shares)
@@ -109,9 +115,8 @@ def test_the_spectrum_is_that_of_the_weighted_centered_kernel(intercept):
 
 def test_one_row():
     for intercept in (False, True):
-        a, constant, _ = DualSystem(
-            np.ones((1, 1)), np.full((1, 1), 3.0), np.ones(1), intercept
-        ).solve(1.0)
+        system = KernelMatrixSystem(np.ones((1, 1)), np.full((1, 1), 3.0), np.ones(1), intercept)
+        a, constant, _ = solve(system, 1.0)
         assert a[0, 0] + constant[0] == pytest.approx(3.0 if intercept else 1.5)
 
 
@@ -120,6 +125,6 @@ def test_the_system_is_left_alone():
     K, Y, w = Gaussian(0.3)(X), targets(X, 2), weights()
     before = K.copy(), Y.copy(), w.copy()
     for spectral in (False, True):
-        dual(K, Y, w, True, spectral).solve(1e-3)
+        solve(dual(K, Y, w, True, spectral), 1e-3)
     for now, then in zip((K, Y, w), before, strict=True):
         np.testing.assert_array_equal(now, then)

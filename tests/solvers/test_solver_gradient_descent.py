@@ -11,7 +11,7 @@ import reference
 from cases import KERNELS, rows, targets, weights
 from mercer import GradientDescent
 from mercer.solvers.gradient_descent import norm_bound
-from mercer.solvers.systems import MatrixSystem
+from mercer.systems import MatrixSystem
 from pairs import over_each, over_pairs
 from spectra import SPECTRA, BothForms, matrix, rotation, system
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import reference
 from cases import KERNELS, rows, targets, weights
 from mercer import KCGM
-from mercer.solvers.systems import MatrixSystem
+from mercer.systems import MatrixSystem
 from pairs import over_pairs
 from spectra import SPECTRA, BothForms, matrix, rotation, system
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from mercer import Ridge
 from mercer.contracts import Status
-from mercer.solvers import Spectrum, as_solver
+from mercer.solvers import as_solver
+from mercer.systems import DirectSystem, Spectrum
 from pairs import over_each, over_pairs
 
 METHODS = ["auto", "cholesky", "eigen"]
@@ -23,7 +24,7 @@ def system(rank=8, size=8, outputs=2, seed=0):
 
 def solve(A, b, alpha, method="auto"):
     ridge = Ridge(method)
-    return ridge.solve(ridge.prepare(A, b), alpha)
+    return ridge.solve(DirectSystem(A, b), alpha)
 
 
 @over_pairs(method=METHODS, alpha=[1e-8, 1e-3, 1.0, 1e4])
@@ -90,7 +91,7 @@ def test_a_path_shares_one_eigendecomposition(monkeypatch):
     )
     A, b = system()
     ridge = Ridge("eigen")
-    state = ridge.prepare(A, b)
+    state = DirectSystem(A, b)
     for alpha in (1e-3, 1e-2, 1e-1):
         expected = np.linalg.solve(A + alpha * np.eye(8), b)
         np.testing.assert_allclose(ridge.solve(state, alpha).value, expected, rtol=1e-8)
@@ -111,4 +112,4 @@ def test_names():
     with pytest.raises(ValueError, match="unknown solver 'rigde'; did you mean 'ridge'"):
         as_solver("rigde")
     with pytest.raises(ValueError, match="unknown method of Ridge 'choleski'; did you mean"):
-        Ridge("choleski").prepare(*system())
+        Ridge("choleski").check()

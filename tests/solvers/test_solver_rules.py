@@ -37,7 +37,9 @@ def test_a_run_that_is_taken_up_again_makes_no_step_twice():
     problem = system(SPECTRA["even"], outputs=2)
     run = Run.of(Counted(), problem)
     for steps, expected in ((5, 5), (3, 5), (8, 8), (8, 8), (1, 8)):
-        solution, path = run_to(run, StopAfter(steps), steps, 10.0, no_error, "test", True)
+        solution, path = run_to(
+            run, StopAfter(steps), steps, training=no_error, rows=10.0, limit_is_goal=True
+        )
         assert solution.steps == steps == len(path.residuals) == len(path.values)
         assert made == list(range(1, expected + 1))
 
@@ -46,7 +48,7 @@ def test_iterates_that_take_too_much_memory_are_not_kept(monkeypatch):
     problem = system(SPECTRA["even"], outputs=2)
     monkeypatch.setattr("mercer.solvers.early_stopping.KEPT", 3 * problem.b.nbytes)
     run = Run.of(KCGM(), problem)
-    solution, path = run_to(run, StopAfter(6), 6, 10.0, no_error, "test", True)
+    solution, path = run_to(run, StopAfter(6), 6, training=no_error, rows=10.0, limit_is_goal=True)
     assert solution.steps == len(path.residuals) == 6
     assert path.values == []
     assert run.made == []

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.solvers import Spectrum
+from mercer.systems import Spectrum
 
 
 def system(rank, size=7, outputs=2, seed=0):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import mercer.passes
-import mercer.selection.steps
+import mercer.moments.by_fold
+import mercer.systems.by_kernel_matrix
 import reference
 from cases import SOLVERS, Case, rows, targets, weights
 from mercer import (
@@ -40,8 +40,8 @@ def dealt(monkeypatch):
             return np.arange(n) * 7 % n_splits
         return (np.arange(n) % 5 == 2).astype(int)
 
-    monkeypatch.setattr(mercer.passes, "fold_labels", labels)
-    monkeypatch.setattr(mercer.selection.steps, "fold_labels", labels)
+    monkeypatch.setattr(mercer.moments.by_fold, "fold_labels", labels)
+    monkeypatch.setattr(mercer.systems.by_kernel_matrix, "fold_labels", labels)
     return labels
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, Precision, Rows, RowSource
-from mercer.kernels import Kernel, Precomputed, as_kernel
+from mercer.kernels import Kernel, as_kernel
 from mercer.sources import ArraySource
 from mercer.validation import check_finite
 
@@ -54,6 +54,8 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     local = False
     #: What the fitted functions are made of: all that a model file holds of them.
     state: tuple[str, ...] = ("kernel_", "precision_")
+    #: Blocks of (rows, M) that an evaluation holds beside what the kernel needs.
+    scratch = 1
     kernel: str | Kernel | None
     random_state: Any
     kernel_: Kernel
@@ -96,6 +98,15 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def wanted_size(self, n_rows: int) -> int:
         """M before any limit, for a fit to ``n_rows`` rows."""
         raise TypeError(f"{type(self).__name__} does not define wanted_size()")
+
+    @property
+    def automatic_size(self) -> bool:
+        """Whether nobody has named M, so that a plan may lower it."""
+        return getattr(self, "n_components", None) is None
+
+    def uniform_sample(self, n_rows: int) -> int:
+        """How many rows, drawn uniformly, the functions are made of: 0 where they are not."""
+        return 0
 
     def width(self, n_rows: int) -> int:
         """How many kernel values the evaluation of a row holds at a time.
@@ -156,8 +167,8 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         return self.evaluate, coefficients, self.size
 
-    def lean(self) -> Self:
-        """Return functions that evaluate the same, in fewer numbers: they may lack a whitener."""
+    def without_whitener(self) -> Self:
+        """Return the same functions in fewer numbers, for sums only."""
         return self
 
     def expansion(self, coefficients: Array) -> tuple[Array, Array]:
@@ -171,11 +182,11 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Make up for what a lean fit left out: drop functions that depend on others."""
 
     #: Whether functions are still to be chosen among candidates, by sums over rows.
-    unsettled = False
+    has_candidates = False
     #: Whether that takes the sums of products of candidates, beside those with y.
     needs_gram = True
 
-    def settle(self, moments: Any, rng: np.random.Generator) -> None:
+    def choose_features(self, moments: Any, rng: np.random.Generator) -> None:
         """Choose among the candidates, by the moments of their values."""
         raise TypeError(f"{type(self).__name__} has no candidates to choose among")
 
@@ -239,6 +250,6 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags = super().__sklearn_tags__()
         kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
         tags.input_tags.sparse = kernel.accepts_sparse
-        tags.input_tags.pairwise = isinstance(kernel, Precomputed)
+        tags.input_tags.pairwise = kernel.pairwise
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

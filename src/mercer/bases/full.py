@@ -9,7 +9,7 @@ import numpy as np
 from mercer.bases.landmarks import Landmarks
 from mercer.contracts import Array, Precision, RowSource
 from mercer.engines import Lanes
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel
 from mercer.kernels.base import symmetrize
 
 #: Rows of the kernel matrix evaluated at a time by one thread.
@@ -65,7 +65,7 @@ class FullKernel(Landmarks):
         points = self._taken(source, self.indices_)
         self.__dict__.pop("factor_", None)
         self.n_dropped_ = 0
-        return self._place(points, kernel.fitted(points), precision)
+        return self._place(points, kernel.fitted(points), "float64")
 
     def of_points(self, points: Array, kernel: Kernel) -> Self:
         """Take points that are given, in their order, and a kernel that needs no more rows."""
@@ -81,7 +81,7 @@ class FullKernel(Landmarks):
     def gram(self) -> Array:
         """Return ``K(x_i, x_j)`` in float64, evaluated on all cores."""
         n_rows = len(self.landmarks_)
-        if isinstance(self.kernel_, Precomputed) or n_rows <= TILE:
+        if self.kernel_.pairwise or n_rows <= TILE:
             return super().gram()
         K = np.empty((n_rows, n_rows))
         block = self.kernel_.against(self.landmarks_)

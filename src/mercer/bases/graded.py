@@ -19,7 +19,6 @@ from mercer.bases.grading import (
 )
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, BlockKernel, Precision, Rows
-from mercer.kernels import Precomputed
 from mercer.kernels.base import dense
 from mercer.validation import MercerWarning, check_array, check_count, check_overflow
 
@@ -64,7 +63,7 @@ class GradedBasis(BasisTransformer):
         """Refuse points that are not rows of ``n_features`` columns, by their indices."""
         super().check_state(n_features)
         check_count(self.n_dropped_, "n_dropped", minimum=0)
-        name, precomputed = self._points.rstrip("_"), isinstance(self.kernel_, Precomputed)
+        name, precomputed = self._points.rstrip("_"), self.kernel_.pairwise
         points = check_array(getattr(self, self._points), name, (None, None))
         if points.shape[1] != (len(points) if precomputed else n_features) or not len(points):
             columns = "a column each" if precomputed else f"{n_features} columns"
@@ -132,8 +131,8 @@ class GradedBasis(BasisTransformer):
         """Return ``Gamma c``, from ``Gamma = L L'``."""
         return np.asarray(self.factor_ @ (self.factor_.T @ c))
 
-    def lean(self) -> Self:
-        """Return a copy with only those columns of L that grading needs: there is no whitener."""
+    def without_whitener(self) -> Self:
+        """Return a copy with only those columns of L that grading needs."""
         leading = self._grading.leading
         if not 0 < leading < len(self.factor_):
             return self

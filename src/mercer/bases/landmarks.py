@@ -10,7 +10,7 @@ from sklearn.base import clone
 from mercer.bases.graded import GradedBasis
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.engines import Lanes
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.base import dense
 from mercer.sampling import BY_KERNEL, chosen_rows, kmeans_centers, pool_size, uniform_indices
@@ -54,6 +54,7 @@ class Landmarks(GradedBasis):
     """
 
     state = (*GradedBasis.state, "landmarks_", "indices_", "n_dropped_")
+    scratch = 0  # kernel values are written where they stay
     _points = "landmarks_"
     landmarks_: Array
 
@@ -78,6 +79,16 @@ class Landmarks(GradedBasis):
             asked = check_count(self.n_components, "n_components of Landmarks")
         return min(asked, n_rows)
 
+    @property
+    def automatic_size(self) -> bool:
+        """Whether nobody has named M, or the landmarks themselves."""
+        return self.n_components is None and isinstance(self.sampling, str)
+
+    def uniform_sample(self, n_rows: int) -> int:
+        """All landmarks, if they are rows at random."""
+        uniform = isinstance(self.sampling, str) and self.sampling == "uniform"
+        return self.wanted_size(n_rows) if uniform and not self.dual else 0
+
     def fit_source(
         self,
         source: RowSource,
@@ -98,7 +109,7 @@ class Landmarks(GradedBasis):
         elif check_choice(self.sampling, "sampling", SAMPLINGS) == "uniform":
             self.indices_ = uniform_indices(source.n_rows, size, rng)
             points = self._taken(source, self.indices_)
-        elif self.sampling in BY_KERNEL and not isinstance(kernel, Precomputed):
+        elif self.sampling in BY_KERNEL and not kernel.pairwise:
             looked_at = uniform_indices(source.n_rows, pool_size(size), rng)
             self._n_read = len(looked_at)
             pool = dense(self._taken(source, looked_at))
@@ -112,7 +123,7 @@ class Landmarks(GradedBasis):
             self._n_read = len(looked_at)
             pool = self._taken(source, looked_at)
             points = kmeans_centers(pool, size, rng)
-        if isinstance(kernel, Precomputed):
+        if kernel.pairwise:
             if self.indices_ is None:
                 raise ValueError(
                     "a precomputed kernel has no points to look at, to cluster or to be given: use "
@@ -154,7 +165,7 @@ class Landmarks(GradedBasis):
         points = points[pivots]
         if self.indices_ is not None:
             self.indices_ = self.indices_[pivots]
-        if isinstance(kernel, Precomputed):
+        if kernel.pairwise:
             points = points[:, pivots]
         return self._place(points, kernel, precision)
 
@@ -177,7 +188,7 @@ class Landmarks(GradedBasis):
 
     def evaluate(self, X: Rows, out: Array | None = None) -> Array:
         """Return ``K(x, z_j)``."""
-        if isinstance(self.kernel_, Precomputed):
+        if self.kernel_.pairwise:
             X = X[:, self.indices_]
         return self._block(X, out)
 
@@ -190,7 +201,7 @@ class Landmarks(GradedBasis):
         return self._grading.gram_block(self._gram_rows(rows, rows.start), rows)
 
     def _gram_rows(self, rows: slice, first: int = 0) -> Array:
-        if isinstance(self.kernel_, Precomputed):
+        if self.kernel_.pairwise:
             return np.array(self.landmarks_[rows, first:], dtype=np.float64)
         return self.kernel_(self.landmarks_[rows], self.landmarks_[first:])
 
@@ -217,7 +228,7 @@ class Landmarks(GradedBasis):
         return self._block_of(slice(0, self.size))
 
     def _block_of(self, rows: slice) -> Array:
-        if isinstance(self.kernel_, Precomputed):
+        if self.kernel_.pairwise:
             return self.landmarks_[rows].astype(self.precision_)
         return self._block(self.landmarks_[rows])
 

@@ -24,6 +24,11 @@ from mercer.validation import (
     check_same_length,
 )
 
+#: Names of the ways to choose features.
+SAMPLINGS = ["plain", "labels", "leverage"]
+#: Whole numbers with at most so many values are classes.
+CLASSES = 20
+
 
 class RandomFeatures(BasisTransformer):
     """Random features ``h_j(x) = psi(x, w_j) / sqrt(M)`` with ``E[psi(x, w) psi(z, w)] = K(x, z)``.
@@ -103,7 +108,7 @@ class RandomFeatures(BasisTransformer):
     ) -> Self:
         """Resolve the kernel on a sample of rows and draw the functions."""
         check_flag(self.orthogonal, "orthogonal")
-        check_choice(self.sampling, "sampling", ["plain", "labels", "leverage"])
+        check_choice(self.sampling, "sampling", SAMPLINGS)
         check_choice(self.weighting, "weighting", ["none", "unbiased"])
         check_count(self.candidates, "candidates")
         check_number(self.alpha, "alpha of RandomFeatures", above=0.0)
@@ -121,7 +126,7 @@ class RandomFeatures(BasisTransformer):
         return self
 
     @property
-    def unsettled(self) -> bool:  # type: ignore[override]
+    def has_candidates(self) -> bool:  # type: ignore[override]
         """Whether features are still to be chosen among candidates."""
         return getattr(self, "_wanted", None) is not None
 
@@ -130,7 +135,7 @@ class RandomFeatures(BasisTransformer):
         """Whether the choice takes the products of candidates."""
         return self.sampling == "leverage"
 
-    def settle(self, moments: Any, rng: np.random.Generator) -> None:
+    def choose_features(self, moments: Any, rng: np.random.Generator) -> None:
         """Choose among the candidates, by the moments of their values."""
         assert self._wanted is not None
         if self.sampling == "labels":
@@ -169,7 +174,7 @@ class RandomFeatures(BasisTransformer):
 
     def _fit_alone(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
         super()._fit_alone(source, kernel, rng)
-        if not self.unsettled:
+        if not self.has_candidates:
             return
         gram = np.zeros((self.size, self.size) if self.needs_gram else (0, 0))
         columns = np.zeros((source.n_rows, 1))
@@ -181,7 +186,9 @@ class RandomFeatures(BasisTransformer):
             if self.needs_gram:
                 gram += H.T @ H
             cross += H.T @ columns[block.start : block.start + block.n_rows]
-        self.settle(SimpleNamespace(gram=gram, cross=cross, weight=float(source.n_rows)), rng)
+        self.choose_features(
+            SimpleNamespace(gram=gram, cross=cross, weight=float(source.n_rows)), rng
+        )
 
     @property
     def size(self) -> int:
@@ -211,8 +218,8 @@ class RandomFeatures(BasisTransformer):
 def _columns(y: Array, n_rows: int) -> Array:
     """Return y as columns of numbers: one of +1 and -1 a class, or centered."""
     check_same_length(n_rows, y, "y")
-    if y.dtype.kind == "f":
-        values = y.reshape(len(y), -1)
+    if y.dtype.kind == "f" or (y.dtype.kind in "iu" and len(np.unique(y)) > CLASSES):
+        values = y.reshape(len(y), -1).astype(np.float64)
         check_finite(values, what="y")
         return np.asarray(values - values.mean(axis=0))
     return np.where(y[:, None] == np.unique(y), 1.0, -1.0)

@@ -16,7 +16,7 @@ from mercer.bases.orthogonal_systems import CosineProjection, HadamardProjection
 from mercer.bases.projections import GaussianProjection, Project, Projection, RademacherProjection
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.engines import Lanes
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.base import dense, symmetrize
 from mercer.sampling import uniform_indices
@@ -101,7 +101,7 @@ class Sketch(GradedBasis):
 
     def resident_bytes(self, n_rows: int, n_features: int, size: int, kernel: Kernel) -> int:
         """Bytes of the points, of three copies that most kernels prepare of them, and of G."""
-        copies = 1 if isinstance(kernel, Precomputed) else 4
+        copies = 1 if kernel.pairwise else 4
         matrix = self._drawn_from.resident_bytes(n_rows, size)
         return 8 * copies * n_rows * n_features + matrix
 
@@ -164,7 +164,7 @@ class Sketch(GradedBasis):
 
     def _kernel_values(self, X: Rows, out: Array) -> Array:
         """Return ``K(x, x_l)`` for every row of the fit."""
-        if isinstance(self.kernel_, Precomputed):
+        if self.kernel_.pairwise:
             X = X[:, self.indices_]
         return self._block(X, out)
 

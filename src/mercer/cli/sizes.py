@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mercer.engines.memory import peak_memory
-from mercer.selection.plan import human_bytes
+from mercer.plan import human_bytes
 
 
 def peak_text(peak: int | None) -> str:

@@ -2,13 +2,10 @@
 
 from typing import Any
 
-from mercer.combine.average import Average, LocalModel, averaged
+from mercer.combine.average import Average
 from mercer.combine.base import Combination
-from mercer.combine.communication import Communication, Exchange, count_numbers
-from mercer.combine.exact_sum import ExactSum, add_folds
-from mercer.combine.function_rounds import FunctionShard, FunctionSystem
+from mercer.combine.exact_sum import ExactSum
 from mercer.combine.rounds import ConjugateRounds, NewtonRounds, Rounds
-from mercer.combine.shard_system import MeanSystem, ShardSystem
 from mercer.validation import from_alias
 
 #: Names that ``combine=`` accepts.
@@ -31,19 +28,9 @@ __all__ = [
     "COMBINATIONS",
     "Average",
     "Combination",
-    "Communication",
     "ConjugateRounds",
     "ExactSum",
-    "Exchange",
-    "FunctionShard",
-    "FunctionSystem",
-    "LocalModel",
-    "MeanSystem",
     "NewtonRounds",
     "Rounds",
-    "ShardSystem",
-    "add_folds",
     "as_combination",
-    "averaged",
-    "count_numbers",
 ]

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.combine.base import Combination
+from mercer.bases import BasisTransformer, FullKernel
+from mercer.combine.base import Combination, chosen_alpha, shard_plan
 from mercer.contracts import Array, Solution, Status
+from mercer.fit import fit, fit_basis
+from mercer.moments.by_fold import numbers_of
+from mercer.plan import Plan
+from mercer.request import ByPurpose, Request
+from mercer.result import Clock, Fit, check_precision
+from mercer.sampling.pooled_kernel import kernel_of_rows
+from mercer.solvers import Ridge
+from mercer.sources.rowset import RowSet
+from mercer.sources.shards import Shard
 from mercer.validation import check_flag
 
 
@@ -19,8 +29,8 @@ class Average(Combination):
 
     (for rankings, with the weights of the shards' pairs, ``W_j^2`` where there are no queries).
     (Zhang, Duchi and Wainwright, 2015; Lin, Guo and Zhou, 2017.) Each shard sends its coefficients,
-    once. All shards use the same alpha, the one that suits all rows: alone it would be too small
-    for a shard, but averaging takes away the variance that this causes.
+    once. All shards use the same alpha, the one that suits all rows: it is too small for a shard on
+    its own, but averaging takes away the variance that this causes.
 
     Parameters
     ----------
@@ -31,13 +41,62 @@ class Average(Combination):
     """
 
     label = "average of the shards' models"
+    alias = "average"
 
     def __init__(self, local_basis: bool = False) -> None:
         self.local_basis = local_basis
 
     def check(self) -> None:
-        """Refuse parameters that cannot be."""
+        """Refuse invalid parameters."""
         check_flag(self.local_basis, "local_basis of Average")
+
+    def fit(self, rows: RowSet, request: Request) -> Fit:
+        """Fit a model to each shard, and average them."""
+        clock = Clock()
+        local = self.has_local_basis(request)
+        plan = shard_plan(rows, request, local)
+        with clock.stage("choose alpha"):
+            request, path = chosen_alpha(rows, request, plan)
+        shared: BasisTransformer | None = None
+        with clock.stage("basis"):
+            if local:
+                drawn = plan.basis.uniform_sample(rows.n_rows)
+                kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)
+                request = replace(request, kernel=kernel)
+            else:
+                plan = replace(plan, may_widen=False, folds=request.folds)
+                shared = fit_basis(rows, request, plan)
+        asked = replace(request, progress=None, combination=None, dtype=request.shard_dtype)
+        with clock.stage("shards"):
+            models: list[LocalModel] = rows.map(
+                model_of,
+                rows.share(asked),
+                None if shared is None else rows.share(shared, "basis", numbers_of(shared)),
+                None if shared is None else replace(plan, lanes=1),
+                label="shards",
+                record="models",
+            )
+        coefficients, constant, points, solution = averaged(models)
+        basis = FullKernel().of_points(points, request.kernel) if points is not None else shared
+        assert basis is not None
+        assert request.alpha is not None
+        weight = sum(model.weight for model in models)
+        found = Fit(
+            basis=basis,
+            plan=plan,
+            coefficients=coefficients,
+            intercept=constant,
+            solution=solution,
+            alpha=request.alpha,
+            total_weight=weight,
+            weight=weight,
+            n_rows=rows.n_rows,
+            seconds=clock.seconds,
+            combination=self.label,
+            communication=rows.sent,
+            **path,
+        )
+        return check_precision(found)
 
 
 @dataclass(frozen=True)
@@ -56,6 +115,43 @@ class LocalModel:
     status: Status
     reason: str
     steps: int
+
+
+def model_of(
+    shard: Shard, request: Request, shared: BasisTransformer | None, plan: Plan | None
+) -> LocalModel:
+    """Return the model that a shard fits to its own rows: a task.
+
+    ``plan`` is None where the shard makes one of its own, for functions of its own.
+    """
+    with shard.naming():
+        targets = request.targets.within(shard.source)
+        assert isinstance(request.seeds, ByPurpose)
+        asked = replace(
+            request,
+            targets=targets,
+            seeds=request.seeds.shard(shard.number),
+            needs_sums=targets.pairs is not None,  # centered by query: no dual system
+        )
+        planned = None if plan is None else (plan, request.solver or Ridge())
+        found = fit(RowSet.in_one_place(shard.source), asked, planned, shared)
+    weight = found.weight
+    if found.folds is not None:  # a shard counts by the labels it has
+        weight = sum(fold.target_weight for fold in found.folds)
+    coefficients, points = found.coefficients, None
+    if shared is None:
+        coefficients, points = found.basis.expansion(coefficients)
+    return LocalModel(
+        rows=found.n_rows,
+        weight=found.weight,
+        share=targets.share(weight),
+        coefficients=coefficients,
+        intercept=found.intercept,
+        points=points,
+        status=found.solution.status,
+        reason=found.solution.reason,
+        steps=found.solution.steps,
+    )
 
 
 def averaged(models: Sequence[LocalModel]) -> tuple[Array, Array, Array | None, Solution]:

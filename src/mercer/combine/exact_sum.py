@@ -1,11 +1,14 @@
-"""Add the moments of all shards: the fit of all rows in one place."""
+"""Add the sums of all shards: the fit of all rows in one place."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from dataclasses import replace
 
-from mercer.combine.base import Combination
-from mercer.moments import Moments, PartialMoments
+from mercer.combine.base import Combination, refuse_local_basis
+from mercer.fit import fit
+from mercer.request import Request
+from mercer.result import Fit
+from mercer.sources.rowset import RowSet
 
 
 class ExactSum(Combination):
@@ -14,15 +17,22 @@ class ExactSum(Combination):
     .. math:: S = \\sum_j S_j, \\qquad t = \\sum_j t_j
 
     Moments are sums over rows, so those of shards add up to those of all rows, and one solve
-    remains. Each shard sends its moments once, M (M + k + 2) numbers and a few more.
+    remains. Each shard sends its moments once, M (M + k + 2) numbers and a few more; for a solve by
+    products it sends a vector a step instead. All rows in one place are the sum over one shard.
     """
 
     label = "exact sum of moments"
+    alias = "sum"
+    depends_on_shards = False
 
+    def check_request(self, request: Request) -> None:
+        """Refuse functions of a shard's own; the exact kernel can be solved by products."""
+        asked = request.asked_basis()
+        by_products = request.solver is not None and request.solver.needs == "products"
+        if not (asked is not None and asked.dual and by_products):
+            refuse_local_basis(self, request)
 
-Sums = TypeVar("Sums", Moments, PartialMoments)
-
-
-def add_folds(left: list[Sums], right: list[Sums]) -> list[Sums]:
-    """Add moments that are kept in pieces, piece by piece."""
-    return [a + b for a, b in zip(left, right, strict=True)]
+    def fit(self, rows: RowSet, request: Request) -> Fit:
+        """Fit one model to the rows of all shards."""
+        found = fit(rows, request)
+        return found if rows.one_place else replace(found, combination=self.label)

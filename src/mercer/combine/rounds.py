@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from mercer.combine.base import Combination
-from mercer.combine.function_rounds import FunctionSystem
-from mercer.combine.shard_system import MeanSystem
-from mercer.contracts import Solution, Status
+from mercer.bases import BasisTransformer, FullKernel
+from mercer.combine.base import (
+    Combination,
+    chosen_alpha,
+    named,
+    refuse_local_basis,
+    shard_plan,
+)
+from mercer.contracts import Array, Solution, Status
+from mercer.engines import ThreadEngine
+from mercer.fit import fit_basis
+from mercer.moments.by_fold import numbers_of
+from mercer.plan import Plan, human_bytes
+from mercer.request import Request
+from mercer.result import Clock, Fit, check_precision
+from mercer.sampling.pooled_kernel import kernel_of_rows
 from mercer.solvers.early_stopping import StepProgress
 from mercer.solvers.preconditioned import conjugate_gradients
-from mercer.validation import check_choice, check_count, check_number
+from mercer.sources.rowset import RowSet
+from mercer.systems import FunctionSystem, MeanOfShards, MeanSystem
+from mercer.systems.function_space import function_shard_of, points_of
+from mercer.systems.mean_of_shards import side_of, system_of
+from mercer.validation import MemoryLimitError, check_choice, check_count, check_number
 
 #: How much of the objective a round may lose to rounding.
 ROUNDING = 1e-12
@@ -32,6 +49,8 @@ class Rounds(Combination):
         Where the rounds begin: at the average of the shards' models, or at zero.
     """
 
+    keeps_queries_whole = True
+
     def __init__(
         self, rounds: int | None = None, tolerance: float = 1e-10, start: str = "average"
     ) -> None:
@@ -40,14 +59,118 @@ class Rounds(Combination):
         self.start = start
 
     def check(self) -> None:
-        """Refuse parameters that cannot be."""
+        """Refuse invalid parameters."""
         if self.rounds is not None:
             check_count(self.rounds, f"rounds of {type(self).__name__}")
         check_number(self.tolerance, f"tolerance of {type(self).__name__}", above=0.0)
         check_choice(self.start, f"start of {type(self).__name__}", ["average", "zero"])
 
+    #: Whether rounds can be made in function space, where shards exchange their rows.
+    in_function_space = False
+
+    def check_request(self, request: Request) -> None:
+        """Refuse solvers other than ridge, and a basis that rounds have no form for."""
+        asked = request.asked_basis()
+        exact = self.in_function_space and asked is not None and asked.dual
+        if not exact:
+            refuse_local_basis(self, request)
+        elif request.intercept and not request.targets.ranks:
+            raise ValueError(
+                "rounds with the full kernel fit no constant: use fit_intercept=False, or "
+                "basis='landmarks' or 'random_features'"
+            )
+        elif request.alpha == 0:
+            raise ValueError("rounds with the full kernel need an alpha above 0")
+        solver = request.solver
+        if solver is not None and (solver.needs != "matrix" or solver.cuts_off):
+            raise ValueError(
+                "rounds solve the ridge problem of all rows: use solver='ridge' with "
+                f"combine={named(self)!r}, or combine='average' or 'sum' for other solvers"
+            )
+
+    def fit(self, rows: RowSet, request: Request) -> Fit:
+        """Make rounds towards the solution of all rows."""
+        clock = Clock()
+        local = self.has_local_basis(request)
+        plan = shard_plan(rows, replace(request, alpha=request.alpha or 0.0), local)
+        if not local:
+            _check_memory(rows, plan)
+        with clock.stage("choose alpha"):
+            request, path = chosen_alpha(rows, request, plan)
+        make = self._in_function_space if local else self._in_coordinates
+        system, basis = make(rows, request, plan, clock)
+        with clock.stage("rounds"):
+            limit = self.rounds or request.rounds
+            solution = self.run(system, limit, request.step_progress("rounds", "rounds"))
+        coefficients, constant = model_of_rounds(basis, solution.value, request)
+        assert request.alpha is not None
+        found = Fit(
+            basis=basis,
+            plan=plan,
+            coefficients=coefficients,
+            intercept=constant,
+            solution=solution,
+            alpha=request.alpha,
+            total_weight=system.weight,
+            weight=system.weight,
+            n_rows=rows.n_rows,
+            seconds=clock.seconds,
+            combination=self.label,
+            communication=rows.sent,
+            **path,
+        )
+        return check_precision(found)
+
+    def _in_coordinates(
+        self, rows: RowSet, request: Request, plan: Plan, clock: Clock
+    ) -> tuple[Any, BasisTransformer]:
+        """Return the mean of the shards' systems, in coordinates of functions that all share."""
+        plan = replace(plan, may_widen=False)
+        with clock.stage("basis"):
+            basis = fit_basis(rows, request, plan)
+        with clock.stage("moments"):
+            held = rows.hold(
+                system_of,
+                request.targets,
+                rows.share(basis, "basis", numbers_of(basis)),
+                rows.reading(replace(plan.reading, folds=1, held_out=None)),
+                request.alpha,
+                request.intercept,
+            )
+            sides = held.map(
+                side_of, self.start == "average", label="moments", record="right-hand sides"
+            )
+        return MeanSystem(held, sides), basis
+
+    def _in_function_space(
+        self, rows: RowSet, request: Request, plan: Plan, clock: Clock
+    ) -> tuple[Any, BasisTransformer]:
+        """Return the mean of the shards' systems with the exact kernel: points go to all shards."""
+        with clock.stage("basis"):
+            drawn = plan.basis.uniform_sample(rows.n_rows)
+            kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)
+            points = np.vstack(rows.map(points_of, label="points", record="points"))
+        targets, alpha = request.targets, request.alpha
+        assert alpha is not None
+        with clock.stage("shards"):
+            held = rows.hold(
+                function_shard_of, targets, kernel, rows.share(points, "points"), rows.starts, alpha
+            )
+            sides = held.map(
+                side_of, self.start == "average", label="shards", record="right-hand sides"
+            )
+        # Queries are not cut: their weights know their pairs.
+        whole = targets.pairs is not None
+        shares = []
+        for name in ("weight", "label_weight"):
+            weights = [getattr(side, name) for side in sides]
+            part = np.array(weights if whole else [targets.share(weight) for weight in weights])
+            shares.append(part / part.sum())
+        system = FunctionSystem(held, sides, (shares[0], shares[1]), alpha)
+        return system, FullKernel().of_points(points, kernel)
+
     def run(
-        self, system: MeanSystem, rounds: int, progress: StepProgress | None = None
+        self, system: MeanOfShards, rounds: int, progress: StepProgress | None = None
     ) -> Solution:
         """Return the solution after the rounds; ``residuals`` are relative gradients."""
         raise TypeError(f"{type(self).__name__} does not define run()")
@@ -55,11 +178,11 @@ class Rounds(Combination):
     def _ended(self, solution: Solution, rounds: int, gradients: list[float]) -> Solution:
         """Say how it ended: rounds that were asked for and made are no failure."""
         final = gradients[-1]
-        told = f"{self.label}: {solution.steps} of them, to a relative gradient of {final:.1e}"
+        reason = f"{self.label}: {solution.steps} of them, to a relative gradient of {final:.1e}"
         status = solution.status
         if status is Status.ITERATION_LIMIT or solution.steps >= rounds:
             status = Status.STOPPED_EARLY if final > self.tolerance else Status.CONVERGED
-        return replace(solution, status=status, reason=told, residuals=np.array(gradients))
+        return replace(solution, status=status, reason=reason, residuals=np.array(gradients))
 
 
 class NewtonRounds(Rounds):
@@ -71,19 +194,19 @@ class NewtonRounds(Rounds):
     from the average of the shards' models, as in Lin, Wang and Zhou (2020), *Distributed kernel
     ridge regression with communications*, or from zero. They diverge once shards are small. Rounds
     that converge lower the objective of all rows, each of them: the first that raises it is the
-    last, and the one before is returned.
+    last, and the one before is returned (the average of the shards' models, if the first round from
+    zero is that one).
 
-    With the full kernel they are made in function space (:mod:`mercer.combine.function_rounds`):
+    With the full kernel they are made in function space (:mod:`mercer.systems.function_space`):
     then shards send their rows to each other.
     """
 
     label = "Newton rounds"
+    alias = "newton"
+    in_function_space = True
 
     def run(
-        self,
-        system: MeanSystem | FunctionSystem,
-        rounds: int,
-        progress: StepProgress | None = None,
+        self, system: MeanOfShards, rounds: int, progress: StepProgress | None = None
     ) -> Solution:
         """Return the solution after the rounds."""
         began = time.perf_counter()
@@ -102,16 +225,20 @@ class NewtonRounds(Rounds):
                 status = Status.DIVERGED
                 break
             g, objective = ahead, reached
-        found = Solution(g, status, "", step, np.array(norms), time.perf_counter() - began)
         if status is not Status.DIVERGED:
+            found = Solution(g, status, "", step, np.array(norms), time.perf_counter() - began)
             return self._ended(found, rounds, norms)
-        told = ", ".join(f"{norm:.1e}" for norm in norms)
+        listed = ", ".join(f"{norm:.1e}" for norm in norms)
         reason = (
             f"Newton rounds: round {step} leads away from the solution (relative gradients "
-            f"{told}): shards are too small for them; use combine='conjugate' or 'sum', or fewer "
+            f"{listed}): shards are too small for them; use combine='conjugate' or 'sum', or fewer "
             f"shards"
         )
-        return replace(found, reason=reason)
+        if not np.any(g):  # no round from zero has got anywhere: the shards' own models have
+            g = system.average()
+            reason += "; the model is the average of the shards' models"
+        seconds = time.perf_counter() - began
+        return Solution(g, status, reason, step, np.array(norms), seconds)
 
 
 class ConjugateRounds(Rounds):
@@ -123,9 +250,10 @@ class ConjugateRounds(Rounds):
     """
 
     label = "conjugate rounds"
+    alias = "conjugate"
 
     def run(
-        self, system: MeanSystem, rounds: int, progress: StepProgress | None = None
+        self, system: MeanOfShards, rounds: int, progress: StepProgress | None = None
     ) -> Solution:
         """Return the solution after the rounds."""
         start = system.start if np.any(system.start) else None
@@ -133,3 +261,26 @@ class ConjugateRounds(Rounds):
         # The right-hand side itself is preconditioned first, to measure residuals by.
         gradients = system.gradients[0 if start is None else 1 :]
         return self._ended(found, rounds, gradients or [0.0])
+
+
+def model_of_rounds(basis: BasisTransformer, value: Array, request: Request) -> tuple[Array, Array]:
+    """Return coefficients (M, k) and intercept (k,) for the solution of rounds."""
+    constant = np.zeros(request.outputs)
+    if basis.dual:  # in function space: coefficients of the points, and no constant
+        return value, constant
+    if request.intercept:  # a coordinate like the others
+        value, constant = value[:-1], value[-1]
+    return basis.coefficients(basis.whitener().coefficients(value)), constant
+
+
+def _check_memory(rows: RowSet, plan: Plan) -> None:
+    """Refuse rounds in this process whose factors do not fit: each shard keeps one."""
+    shards = len(rows.items)
+    needed = 8 * plan.size**2 * (shards + 2)
+    if isinstance(rows.engine, ThreadEngine) and needed > plan.memory_limit:
+        raise MemoryLimitError(
+            f"rounds keep a matrix for each of {shards} shards, about "
+            f"{human_bytes(needed)} in this process, over the memory_limit of "
+            f"{human_bytes(plan.memory_limit)}: use combine='sum', fewer shards or functions, "
+            f"or a cluster"
+        )

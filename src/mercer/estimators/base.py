@@ -1,45 +1,41 @@
-"""What the regressor and the classifier share: parameters, fitting, summing up."""
+"""What the regressor, the classifier and the ranker share: parameters, fitting, adding rows."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.bases import BasisTransformer, as_basis, as_generator
-from mercer.combine import Combination, ExactSum, as_combination
-from mercer.contracts import Array, RowSource
-from mercer.estimators.batches import Batches
+from mercer.bases import BasisTransformer, as_basis
+from mercer.combine import Combination, as_combination
+from mercer.contracts import Array, Targets
+from mercer.estimators.attributes import FittedAttributes
+from mercer.estimators.batches import can_add_rows, with_rows
 from mercer.estimators.drawn_rows import warn_of_missing_weights
-from mercer.estimators.predicting import Predictions
+from mercer.estimators.inputs import Given, unchanged_on_error
+from mercer.estimators.parameters import request_of
+from mercer.estimators.predicting import in_units, values_of
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.resuming import fingerprint_of
-from mercer.estimators.summary import Summary, summarize
+from mercer.estimators.sharding import (
+    OpenedRows,
+    is_sharded,
+    opened_rows,
+    stored_engine,
+)
+from mercer.estimators.target_kinds import TargetKind
 from mercer.estimators.unlabelled import with_unlabelled
-from mercer.fit import (
-    effective_dimension,
-    fit,
-    resume,
-)
-from mercer.kernels import Kernel, Precomputed, as_kernel
-from mercer.result import Fit, Targets
-from mercer.selection import Criterion, as_criterion, parse_memory, plan_fit
-from mercer.solvers import (
-    BaseSolver,
-    CutOff,
-    PreconditionedCG,
-    as_solver,
-)
-from mercer.validation import (
-    MercerWarning,
-    check_alphas,
-    check_choice,
-    check_flag,
-    check_number,
-)
+from mercer.kernels import Kernel, as_kernel
+from mercer.refit import resume
+from mercer.request import Request
+from mercer.result import Fit
+from mercer.selection import Criterion, as_criterion
+from mercer.solvers import BaseSolver, Ridge, as_solver
+from mercer.validation import warn
 
 #: Parameters that are objects, and may be given by name.
 _NAMED: dict[str, Callable[[Any], Any]] = {
@@ -51,11 +47,14 @@ _NAMED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-class KernelEstimator(Predictions, Batches):
-    """Least squares in a reproducing-kernel Hilbert space; see the regressor and the classifier."""
+class KernelEstimator(FittedAttributes):
+    """Least squares in a reproducing-kernel Hilbert space; see the regressor and the classifier.
 
-    _targets: Targets
-    fit_: Fit
+    An estimator has three parts: what its targets are (:meth:`_kind`), what it asks for
+    (:meth:`_request`), and the rows, which :func:`~mercer.estimators.sharding.opened_rows` opens.
+    """
+
+    _fitted_to: str | None
 
     def __init__(
         self,
@@ -100,12 +99,13 @@ class KernelEstimator(Predictions, Batches):
 
     # -- what subclasses say -------------------------------------------------------------------
 
-    def _make_targets(self, source: RowSource) -> Targets:
-        raise TypeError(f"{type(self).__name__} does not define _make_targets()")
+    def _kind(self) -> TargetKind:
+        """Return what the targets are."""
+        raise TypeError(f"{type(self).__name__} does not define _kind()")
 
-    def _ordered(self, source: RowSource) -> RowSource:
-        """Return rows in the order that suits the targets."""
-        return source
+    def _intercept(self) -> bool:
+        """Whether a constant is fitted."""
+        return bool(self.fit_intercept)
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -140,212 +140,153 @@ class KernelEstimator(Predictions, Batches):
         -------
         self
         """
+        given = Given(X, y, sample_weight, shard_labels=shard_labels)
         if X_unlabelled is not None:
-            X, y, sample_weight = with_unlabelled(X, y, sample_weight, X_unlabelled)
-            self._announced_unlabelled = True
-        try:
-            return self._fit_rows(X, y, sample_weight, shard_labels)
-        finally:
-            self.__dict__.pop("_announced_unlabelled", None)
+            given = Given(
+                *with_unlabelled(X, y, sample_weight, X_unlabelled),
+                shard_labels=shard_labels,
+                expects_unlabelled=True,
+            )
+        return self._fit(given, self._kind())
 
-    def _fit_rows(
-        self, X: Any, y: Any, sample_weight: Any, shard_labels: Any, query: Any = None
-    ) -> Self:
-        """Fit to rows, over shards or in one place."""
-        settings = self._settings()
-        warn_of_missing_weights(X, sample_weight)
-        if self._is_sharded(X, shard_labels):
-            with self._all_or_nothing():
-                return self._fit_over_shards(X, y, sample_weight, shard_labels, settings, query)
-        if not isinstance(as_combination(self.combine), ExactSum):
+    def _fit(self, given: Given, kind: TargetKind, *, needs_sums: bool = False) -> Self:
+        """Fit to rows, in one place or over shards."""
+        asked = self._request(kind)
+        warn_of_missing_weights(given.X, given.weight)
+        combination: Combination = asked.combination
+        sharded = is_sharded(self, given)
+        if sharded:
+            combination.check_request(asked)
+        elif combination.depends_on_shards:
             raise ValueError(
                 f"combine={self.combine!r} is for shards, and there are none: give shards="
             )
-        with self._all_or_nothing():
-            source = self._ordered(self._source(X, y, sample_weight, reset=True, query=query))
-            fingerprint = fingerprint_of(self, source) if self.warm_start else None
+        with (
+            unchanged_on_error(self),
+            progress_bar(self.verbose) as progress,
+            opened_rows(self, kind, given, progress=progress) as opened,
+        ):
+            fingerprint = None
+            if self.warm_start:
+                fingerprint = fingerprint_of(self, opened.rows, opened.present)
+            previous: Fit | None = None
             if fingerprint is not None and fingerprint == getattr(self, "_fitted_to", None):
-                if isinstance(settings["solver"], PreconditionedCG):
-                    return self._fit_source(source, settings, fixed_basis=False, previous=self.fit_)
-                return self._go_on(settings)
-            self._targets = self._make_targets(source)
-            # Neither rows of queries nor rows without labels have a dual system.
-            sums = self._targets.pairs is not None or self.__dict__.pop("_partial", False)
-            self._fit_source(source, settings, fixed_basis=sums)
+                previous = self.fit_
+            targets = opened.targets if previous is None else self._targets
+            self._take_targets(targets)
+            full = asked.asked_basis() is not None and as_basis(self.basis).dual
+            # Rows of queries, without labels or in shards have no dual system.
+            sums = (needs_sums or targets.pairs is not None or opened.unlabelled) or (
+                sharded and not full
+            )
+            request = replace(
+                self._request(targets),
+                seeds=opened.seeds,
+                memory_limit=opened.memory_limit,
+                needs_sums=sums,
+                progress=progress,
+                previous=previous,
+            )
+            if sharded and request.solver is None:
+                request = replace(request, solver=Ridge())
+            solver = request.solver
+            if previous is not None and solver is not None and solver.regularized_by_steps:
+                return self._finish(resume(previous, request), opened, renumber=False)
+            found = combination.fit(opened.rows, request)
+            self._finish(found, opened, renumber=previous is None)
             self._fitted_to = fingerprint
             return self
 
-    def _settings(self) -> dict[str, Any]:
-        """Check every parameter that needs no data, before any work."""
-        alpha: float | None = None
-        if not (isinstance(self.alpha, str) and self.alpha == "auto"):
-            if isinstance(self.alpha, str):
-                raise ValueError(
-                    f"alpha must be a number of at least 0, or 'auto', got {self.alpha!r}"
-                )
-            hint = "; alpha is lambda against the mean loss: scikit-learn's KernelRidge alpha / n"
-            alpha = check_number(self.alpha, "alpha", minimum=0.0, hint=hint)
-        kernel = as_kernel(self.kernel)
-        check_choice(self.dtype, "dtype", ["auto", "float32", "float64"])
-        check_flag(self.fit_intercept, "fit_intercept")
-        check_flag(self.warm_start, "warm_start")
-        check_number(
-            int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose"
-        )
-        parse_memory(self.memory_limit)
-        self._sharding()
-        if not (isinstance(self.basis, str) and self.basis == "auto"):
-            as_basis(self.basis)
-        if isinstance(self.basis, BasisTransformer) and self.basis.kernel is not None:
-            raise ValueError(
-                f"the basis has a kernel of its own, {self.basis.kernel!r}: inside an estimator "
-                f"give it as {type(self).__name__}(kernel=...) and leave the basis's at None"
-            )
-        solver, criterion = as_solver(self.solver), as_criterion(self.selection)
-        if isinstance(solver, CutOff) and alpha is None and criterion.second_pass:
-            raise ValueError(
-                f"{criterion.label} has no shortcut for solver='cutoff', whose components depend "
-                f"on every row: use selection='gcv' or 'kfold'"
-            )
-        return {
-            "kernel": kernel,
-            "solver": solver,
-            "criterion": criterion,
-            "alpha": alpha,
-            "alphas": None if self.alphas is None else check_alphas(self.alphas),
-        }
+    def _request(self, targets: Any) -> Request:
+        """Check every parameter that needs no data, and return what a fit is asked for."""
+        return replace(request_of(self, targets), intercept=self._intercept())
 
-    def _fit_source(
-        self,
-        source: RowSource,
-        settings: dict[str, Any],
-        fixed_basis: bool,
-        previous: Fit | None = None,
-    ) -> Self:
-        folds, held_out = self._pieces(settings)
-        plan, settings["solver"] = plan_fit(
-            source,
-            settings["kernel"],
-            self.basis,
-            None if self.solver == "auto" else settings["solver"],
-            open_alpha=settings["alpha"] is None,
-            dtype=self.dtype,
-            memory_limit=self.memory_limit,
-            outputs=self._targets.outputs,
-            folds=folds,
-            held_out=held_out,
-            second_pass=settings["criterion"].second_pass and settings["alpha"] is None,
-            fixed_basis=fixed_basis,
-        )
-        seed = getattr(plan.basis, "random_state", None)
-        rng = as_generator(self.random_state if seed is None else seed)
-        with progress_bar(self.verbose) as progress:
-            found = fit(
-                source,
-                self._targets,
-                plan=plan,
-                intercept=bool(self.fit_intercept),
-                rng=rng,
-                progress=progress,
-                previous=previous,
-                **settings,
-            )
-        present: Array | None = self.__dict__.pop("_present", None)
-        if present is not None and getattr(found.basis, "indices_", None) is not None:
-            # new rows of a precomputed kernel have a column for every row
-            found.basis.indices_ = present[found.basis.indices_]
-        return self._finish(found)
-
-    def _go_on(self, settings: dict[str, Any]) -> Self:
-        """Take more steps, or fewer, from where the last fit of the same rows stopped."""
-        self.__dict__.pop("_present", None)  # the indices of the basis know it already
-        with progress_bar(self.verbose) as progress:
-            found = resume(
-                self.fit_,
-                settings["solver"],
-                units=self._targets.scale**2,
-                alpha=settings["alpha"],
-                intercept=bool(self.fit_intercept),
-                rng=as_generator(self.random_state),
-                progress=progress,
-            )
-        return self._finish(found)
+    def _take_targets(self, targets: Targets) -> None:
+        """Take over what was learned of y."""
+        self._targets = targets
 
     def _adopt(self, found: Fit) -> None:
-        """Take over what a fit found, as attributes."""
+        """Take over a fit, as attributes."""
+        factor = getattr(self._targets, "alpha_factor", 1.0)
         self.fit_ = found
         self.basis_ = found.basis
         self.kernel_ = found.basis.kernel_
-        self.alpha_ = found.alpha
-        self.coef_, self.intercept_ = self._in_units(found.coefficients, found.intercept)
+        self.alpha_ = factor * found.alpha
+        self.coef_, self.intercept_ = in_units(self._targets, found.coefficients, found.intercept)
         self.n_iter_ = max(1, found.solution.steps)
         self.cv_results_ = None
         if found.scores is not None and found.alphas is not None:
             self.cv_results_ = {
-                "alpha": found.alphas,
+                "alpha": factor * found.alphas,
                 "mean_squared_error": found.scores.mean,
                 "criterion": as_criterion(self.selection).label,
             }
-            for number, errors in enumerate(
-                () if found.scores.by_fold is None else found.scores.by_fold
-            ):
+            by_fold = found.scores.by_fold
+            for number, errors in enumerate(() if by_fold is None else by_fold):
                 self.cv_results_[f"split{number}_squared_error"] = errors
 
-    def _finish(self, found: Fit) -> Self:
+    def _finish(self, found: Fit, opened: OpenedRows, renumber: bool = True) -> Self:
+        """Take over a fit, and warn of what the user should know of it."""
         if not self.warm_start:
             found.run = None  # it holds all steps and the matrix that they are made with
+        if renumber and opened.present is not None:
+            indices = getattr(found.basis, "indices_", None)
+            if indices is not None:  # new rows of a precomputed kernel have a column for every row
+                found.basis.indices_ = opened.present[indices]
         self._adopt(found)
-        told = self.__dict__.pop("_told_unlabelled", False)
-        rows, labelled = (
-            sum(getattr(fold, name) for fold in found.folds or ())
-            for name in ("rows", "target_rows")
-        )
-        if labelled < rows and not told:  # files are read before this is known
-            warnings.warn(
+        folds = found.folds or []
+        rows, labelled = sum(f.rows for f in folds), sum(f.target_rows for f in folds)
+        if labelled < rows and not opened.unlabelled:  # files are read before this is known
+            warn(
                 f"{rows - labelled} of {rows} rows have no label: they count for where rows are, "
-                f"not for y; drop them if that is not meant",
-                MercerWarning,
-                stacklevel=5,
+                f"not for y; drop them if that is not meant"
             )
         if not found.solution.status.succeeded:
-            warnings.warn(
-                f"{found.solution.status.value}: {found.solution.reason}",
-                MercerWarning,
-                stacklevel=5,  # the line of the user's that called fit
-            )
+            warn(f"{found.solution.status.value}: {found.solution.reason}")
         if self.verbose > 1:
             print(self.summary())
         return self
 
-    # -- what was found ------------------------------------------------------------------------
+    # -- rows that come and go -----------------------------------------------------------------
 
-    @property
-    def effective_dimension_(self) -> float:
-        """``trace(A (A + alpha)^-1)``: how many parameters the fit really uses."""
-        check_is_fitted(self, "fit_")
-        found = self.fit_
-        if found.path is not None:
-            why = (
-                "a fit by products forms no matrix to take it from"
-                if found.plan.sample
-                else "a fit that is regularized by its number of steps has none"
-            )
-            raise AttributeError(f"no effective dimension: {why}; solver='ridge' has one")
-        if found.effective_dimension is None:
-            self._check_sums()
-            found.effective_dimension = effective_dimension(found, bool(self.fit_intercept))
-        return found.effective_dimension
+    @available_if(can_add_rows)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to the model: moments add, so this equals one fit on all rows together.
 
-    def summary(self) -> Summary:
-        """Say what was chosen and why: prints as text, shows as a table in notebooks."""
+        The first call chooses the basis from its rows (give a large first batch, or landmarks); it
+        then stays. A model that was fitted by :meth:`fit` goes on likewise.
+        """
+        given = Given(X, y, sample_weight)
+        if not hasattr(self, "fit_"):
+            return self._fit(given, self._kind(), needs_sums=True)
+        return self._with_rows(given, sign=1)
+
+    @available_if(can_add_rows)
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take rows out of the model: moments subtract, as if it had never seen them.
+
+        The rows must be ones that were fitted, with the same targets and weights. The basis stays;
+        landmarks that were chosen among these rows remain landmarks.
+        """
         check_is_fitted(self, "fit_")
-        return summarize(
-            type(self).__name__,
-            self.fit_,
-            as_criterion(self.selection).label,
-            self._targets.outputs,
-            self.fit_.alphas is not None,
-        )
+        return self._with_rows(Given(X, y, sample_weight), sign=-1)
+
+    def _with_rows(self, given: Given, sign: int) -> Self:
+        """Add or subtract the moments of rows, and solve again."""
+        kind, request = self._kind(), self._request(self._targets)
+        with (
+            unchanged_on_error(self),
+            progress_bar(self.verbose) as progress,
+            opened_rows(self, kind, given, targets=self._targets, progress=progress) as opened,
+        ):
+            request = replace(request, seeds=opened.seeds, progress=progress)
+            found = with_rows(self.fit_, opened, request, sign)
+            self._fitted_to = None
+            return self._finish(found, opened, renumber=False)
+
+    def _decide(self, X: Any) -> Array:
+        """Return f(x) for every row: shape (n, k), in blocks."""
+        return values_of(self, X)
 
     # -- scikit-learn's contract ---------------------------------------------------------------
 
@@ -381,5 +322,27 @@ class KernelEstimator(Predictions, Batches):
         if isinstance(self.kernel, (str, Kernel)):
             kernel = as_kernel(self.kernel)
             tags.input_tags.sparse = kernel.accepts_sparse
-            tags.input_tags.pairwise = isinstance(kernel, Precomputed)
+            tags.input_tags.pairwise = kernel.pairwise
         return tags
+
+    # Engines are connections: neither copied nor stored.
+
+    def __sklearn_clone__(self) -> Any:
+        """Copy everything but the engine, which copies share."""
+        engine = self.engine
+        if engine is None:
+            return BaseEstimator.__sklearn_clone__(self)
+        plain = self.get_params(deep=False)
+        bare = type(self)(**{**plain, "engine": None})
+        for name in ("_metadata_request", "_sklearn_output_config"):
+            if hasattr(self, name):
+                setattr(bare, name, getattr(self, name))
+        found = BaseEstimator.__sklearn_clone__(bare)
+        found.engine = engine
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "engine" in state:
+            state["engine"] = stored_engine(state["engine"])
+        return state

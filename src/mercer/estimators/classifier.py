@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
-from mercer.contracts import Array, RowSource
+from mercer.contracts import Array, Targets
 from mercer.estimators.base import KernelEstimator
-from mercer.estimators.targets import ClassTargets, classes_of, known_labels, missing
+from mercer.estimators.batches import can_add_rows
+from mercer.estimators.inputs import Given
+from mercer.estimators.predicting import staged_values
+from mercer.estimators.target_kinds import Classes
+from mercer.estimators.targets import ClassTargets
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -49,33 +50,14 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     _targets: ClassTargets
 
-    def _make_targets(self, source: RowSource) -> ClassTargets:
-        announced: ClassTargets | None = getattr(self, "_announced", None)
-        return self._with_classes(announced or ClassTargets.of_source(source, 100_000))
+    def _kind(self) -> Classes:
+        return Classes()
 
-    def _with_classes(self, targets: ClassTargets) -> ClassTargets:
-        if not len(targets.classes):
-            raise ValueError("Input y contains NaN or None in every row: no row has a label")
-        if len(targets.classes) < 2:
-            raise ValueError(
-                f"a classifier needs at least two classes, got one class: "
-                f"{targets.classes.tolist()[0]!r}; in partial_fit, name them all with classes="
-            )
-        self.classes_ = targets.classes
-        return targets
+    def _take_targets(self, targets: Targets) -> None:
+        super()._take_targets(targets)
+        self.classes_ = self._targets.classes
 
-    def _target_summary(self) -> Any:
-        return classes_of
-
-    def _pooled_targets(self, summaries: Sequence[Array]) -> ClassTargets:
-        return self._with_classes(ClassTargets(functools.reduce(np.union1d, summaries)))
-
-    def _check_targets(self, y: Any) -> Array:
-        labels = np.asarray(column_or_1d(y, warn=True))
-        check_classification_targets(known_labels(labels, missing(labels)))
-        return labels
-
-    @available_if(KernelEstimator._can_add)
+    @available_if(can_add_rows)
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
     ) -> Self:
@@ -83,19 +65,16 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
         ``classes`` names all classes on the first call, where its rows may lack some.
         """
-        if classes is not None:
-            named = ClassTargets(np.unique(classes))
-            if hasattr(self, "fit_") and not np.array_equal(named.classes, self.classes_):
-                raise ValueError(
-                    f"classes must be those of the first call, {self.classes_.tolist()}, got "
-                    f"{named.classes.tolist()}"
-                )
-            self._announced = named
-        try:
-            super().partial_fit(X, y, sample_weight)
-        finally:
-            self.__dict__.pop("_announced", None)
-        return self
+        known = None if classes is None else ClassTargets(np.unique(classes))
+        given = Given(X, y, sample_weight)
+        if not hasattr(self, "fit_"):
+            return self._fit(given, Classes(known), needs_sums=True)
+        if known is not None and not np.array_equal(known.classes, self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()}, got "
+                f"{known.classes.tolist()}"
+            )
+        return self._with_rows(given, sign=1)
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x): shape (n,) for two classes, (n, k) for more."""
@@ -103,7 +82,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Yield f(x) after each step of an iterative solver, the model's own last."""
-        for values in self._staged(X):
+        for values in staged_values(self, X):
             yield self._one_column(values)
 
     def predict(self, X: Any) -> Array:
@@ -112,7 +91,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the classes after each step of an iterative solver, the model's own last."""
-        for values in self._staged(X):
+        for values in staged_values(self, X):
             yield self._largest(values)
 
     def _one_column(self, values: Array) -> Array:

@@ -5,13 +5,12 @@ The memory is of this process, and of sums of hashes of rows: the order of rows 
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from mercer.storage import fingerprint_unordered
-from mercer.validation import MercerWarning
+from mercer.validation import warn
 
 #: Fingerprints of what was drawn, the latest last.
 _DRAWN: dict[tuple[int, int], None] = {}
@@ -36,11 +35,9 @@ def warn_of_missing_weights(X: Any, sample_weight: Any) -> None:
     if rows is None or not any(count == len(rows) for count, _ in _DRAWN):
         return
     if fingerprint_unordered(rows) in _DRAWN:
-        warnings.warn(
+        warn(
             "these rows were drawn by an ImportanceLabeller, and are fitted without their weights: "
-            "the fit is biased; pass sample_weight=labeller.sample_weight_",
-            MercerWarning,
-            stacklevel=5,
+            "the fit is biased; pass sample_weight=labeller.sample_weight_"
         )
 
 

@@ -5,29 +5,33 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.contracts import Array, RowSource
 from mercer.engines import as_engine
 from mercer.estimators.drawn_rows import remember
-from mercer.estimators.inputs import RowInputs
+from mercer.estimators.inputs import check_features, unchanged_on_error, validated_rows
+from mercer.estimators.pool_scores import PoolScores, score_pool
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.targets import RegressionTargets
-from mercer.kernels import Kernel, Precomputed, as_kernel
-from mercer.selection import parse_memory
-from mercer.sharded.pool import PoolScores, score_pool
-from mercer.solvers import Spectrum
+from mercer.kernels import Kernel, as_kernel
+from mercer.plan import parse_memory
+from mercer.request import OneStream, Request
+from mercer.selection import LeaveOneOut
 from mercer.sources import ArraySource, open_rows
 from mercer.sources.pools import Pool
-from mercer.sources.shards import ShardedSource, cut, describe
+from mercer.sources.rowset import RowSet
+from mercer.sources.shards import cut
+from mercer.systems import Spectrum
 from mercer.validation import check_choice, check_count, check_number
 
 #: Labels for each effective dimension, where alpha is chosen.
 LABELS = 5
 
 
-class ImportanceLabeller(RowInputs):
+class ImportanceLabeller(BaseEstimator):
     """Draw the rows of a pool to label, by what they tell (CRED).
 
     .. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2, \\qquad
@@ -123,7 +127,7 @@ class ImportanceLabeller(RowInputs):
         self
         """
         self._check()
-        with self._all_or_nothing():
+        with unchanged_on_error(self):
             rng = as_generator(self.random_state)
             # Before anything else draws: how rows are scored does not decide which are drawn.
             draws = np.random.default_rng(int(rng.integers(2**62)))
@@ -202,7 +206,7 @@ class ImportanceLabeller(RowInputs):
         parse_memory(self.memory_limit)
         if self.shards is not None:
             check_count(self.shards, "shards")
-        if isinstance(as_kernel(self.kernel), Precomputed):
+        if as_kernel(self.kernel).pairwise:
             raise ValueError("a precomputed kernel has no pool of rows: give rows, and a kernel")
         if not (isinstance(self.basis, str) and self.basis == "auto"):
             as_basis(self.basis)
@@ -213,32 +217,35 @@ class ImportanceLabeller(RowInputs):
         elif isinstance(X, (str, bytes)) or hasattr(X, "__fspath__"):
             source = open_rows(X, target=y if isinstance(y, str) else None)
         else:
-            rows = self._validated_rows(X, reset=True)
+            rows = validated_rows(self, X, reset=True)
             names = getattr(self, "feature_names_in_", None)
             return Pool(ArraySource(rows, feature_names=names))
-        self._check_features(source, reset=True)
+        check_features(self, source, reset=True)
         return Pool(source)
 
     def _scored(self, pool: Pool, rng: np.random.Generator) -> PoolScores:
-        targets = RegressionTargets(np.zeros(1), np.ones(1), False)
-        settings: dict[str, Any] = {
-            "dtype": self.dtype,
-            "memory_limit": self.memory_limit,
-            "rng": rng,
-        }
-        kernel = as_kernel(self.kernel)
+        seed = getattr(self.basis, "random_state", None)
+        request = Request(
+            RegressionTargets(np.zeros(1), np.ones(1), False),
+            kernel=as_kernel(self.kernel),
+            basis=self.basis,
+            criterion=LeaveOneOut(),  # rows are read a second time, to score them
+            intercept=False,
+            dtype=self.dtype,
+            memory_limit=self.memory_limit,
+            needs_sums=True,
+            # A basis with a seed keeps to it.
+            seeds=OneStream(rng if seed is None else as_generator(seed)),
+        )
         with progress_bar(self.verbose) as progress:
             if self.shards is None and self.engine is None:
-                return score_pool(
-                    pool, targets, kernel, self.basis, self._alpha, progress=progress, **settings
-                )
+                return score_pool(RowSet.in_one_place(pool, progress), request, self._alpha)
             engine = as_engine(self.engine)
             try:
                 # Consecutive rows: what is drawn does not depend on how many shards there are.
-                shards = engine.place(cut(pool, self.shards or 2 * engine.width))
-                facts = engine.map(describe, shards, _nothing, label="looking")
-                source: Any = ShardedSource(engine, shards, facts)
-                return score_pool(source, targets, kernel, self.basis, self._alpha, **settings)
+                shards = cut(pool, self.shards or 2 * engine.width)
+                rows = RowSet.over_shards(engine, shards, _nothing)
+                return score_pool(rows, request, self._alpha)
             finally:
                 if engine is not self.engine and hasattr(engine, "close"):
                     engine.close()

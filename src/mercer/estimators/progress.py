@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mercer.result import Progress
+from mercer.contracts import Progress
 
 
 @contextmanager

@@ -30,9 +30,14 @@ class RankSummary:
 
 @dataclass(frozen=True)
 class RankTargets(RegressionTargets):
-    """Relevance, and what the rows of each query count; without queries, relevance alone."""
+    """Relevance, and what the rows of each query count; without queries, only relevance.
+
+    The mean over pairs is twice the mean over rows that are centered, so the problem of rows has
+    half the penalty of that of pairs.
+    """
 
     ranks = True
+    alpha_factor = 2.0
 
     weighting: PairWeighting = "pair"
     by_query: bool = False
@@ -84,7 +89,7 @@ class RankTargets(RegressionTargets):
         return self.queries.codes(np.asarray(block.query))
 
     def within(self, source: RowSource) -> Self:
-        """Return the targets of a fit to these rows alone: pairs are those among them."""
+        """Return the targets of a fit to only these rows: pairs are those among them."""
         return self if self.queries is None else self._with(describe_queries(source, ROWS))
 
     def share(self, weight: float) -> float:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_array
 
-from mercer.contracts import Array, RowSource
+from mercer.contracts import Array
 from mercer.estimators.base import KernelEstimator
-from mercer.estimators.targets import RegressionTargets, TargetSummary, as_numbers
+from mercer.estimators.predicting import staged_values
+from mercer.estimators.target_kinds import Numbers
+from mercer.estimators.targets import RegressionTargets
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -120,34 +120,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     _targets: RegressionTargets
 
-    def _make_targets(self, source: RowSource) -> RegressionTargets:
-        first = next(iter(source.targets(100_000)), np.zeros(0))
-        return RegressionTargets.of(first, bool(self.fit_intercept))
-
-    def _target_summary(self) -> Any:
-        return TargetSummary.of
-
-    def _pooled_targets(self, summaries: Sequence[TargetSummary]) -> RegressionTargets:
-        return RegressionTargets.pooled(summaries, bool(self.fit_intercept))
-
-    def _check_targets(self, y: Any) -> Array:
-        if np.asarray(y).dtype.kind in "USO":
-            found = as_numbers(np.asarray(y), 0, partial=True)
-            y = found if np.ndim(y) == 2 else found[:, 0]
-        y = check_array(
-            y,
-            ensure_2d=False,
-            allow_nd=False,
-            dtype="numeric",
-            ensure_all_finite="allow-nan",
-            input_name="y",
-            estimator=self,
-        )
-        return np.asarray(y)
+    def _kind(self) -> Numbers:
+        return Numbers(type(self).__name__, bool(self.fit_intercept))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield the prediction after each step of an iterative solver, the model's own last."""
-        for values in self._staged(X):
+        for values in staged_values(self, X):
             yield values if self._targets.columns else values[:, 0]
 
     def predict(self, X: Any) -> Array:

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.contracts import RowSource
-from mercer.solvers import IterativeSolver, PreconditionedCG, as_solver
+from mercer.contracts import Array
+from mercer.solvers import IterativeSolver, as_solver
+from mercer.sources.rowset import RowSet
+from mercer.sources.shards import Shard
 from mercer.storage import fingerprint
 
 #: Parameters of an iterative solver that only say how long it goes on.
 STEPS = ("stop", "max_steps", "tolerance")
 #: Parameters of an estimator that change no result, or that are looked at one by one.
-APART = ("solver", "verbose")
+APART = ("solver", "verbose", "engine", "checkpoint")
 ROWS = 65_536
 
 
-def fingerprint_of(estimator: Any, source: RowSource) -> str | None:
+def fingerprint_of(estimator: Any, rows: RowSet, present: Array | None) -> str | None:
     """Return what must be equal for a fit to go on; None where there are no steps to go on with."""
     solver = as_solver(estimator.solver)
     pieces: tuple[Any, ...] = ()
     if isinstance(solver, IterativeSolver):
         pieces = (solver.rule().folds, solver.rule().held_out)
-    elif not isinstance(solver, PreconditionedCG):
+    elif solver.needs != "products":
         return None
     fixed = {k: v for k, v in solver.get_params(deep=False).items() if k not in STEPS}
     others = {k: v for k, v in estimator.get_params(deep=False).items() if k not in APART}
     # Rows themselves: a file may have changed under the same name.
-    rows = [fingerprint((block.X, block.y, block.weight)) for block in source.blocks(ROWS)]
-    present = getattr(estimator, "_present", None)
-    names = source.feature_names
+    hashes = rows.map(hashes_of, label="looking")
     kind = (type(solver).__name__, fixed, *pieces)
-    return fingerprint((rows, names, present, kind, others))
+    return fingerprint((hashes, rows.feature_names, present, kind, others))
+
+
+def hashes_of(shard: Shard) -> list[str]:
+    """Return a hash of each block of a shard's rows: a task."""
+    return [
+        fingerprint((block.X, block.y, block.weight, block.query))
+        for block in shard.source.blocks(ROWS)
+    ]

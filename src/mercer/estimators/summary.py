@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.plan import human_bytes
 from mercer.result import Fit
-from mercer.selection.plan import human_bytes
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ class Summary:
         return f"<table><caption><b>{html.escape(self.title)}</b></caption>{body}</table>"
 
 
-def summarize(name: str, fit: Fit, selection: str, outputs: int, automatic_alpha: bool) -> Summary:
+def summarize(name: str, fit: Fit, selection: str, targets: Any) -> Summary:
     """Build the summary of a fit."""
+    outputs, factor = targets.outputs, targets.alpha_factor
     basis, plan = fit.basis, fit.plan
     functions = f"{type(basis).__name__} with {basis.size:,} functions"
     if getattr(basis, "n_dropped_", 0):
@@ -47,7 +48,7 @@ def summarize(name: str, fit: Fit, selection: str, outputs: int, automatic_alpha
         ("kernel", describe(basis.kernel_)),
         ("basis", f"{functions} ({plan.reason})"),
         ("precision", precision_reason(fit)),
-        ("alpha", alpha_reason(fit, selection, automatic_alpha)),
+        ("alpha", alpha_reason(fit, selection, factor)),
     ]
     if fit.effective_dimension is not None:
         rows.append(("effective dimension", f"{fit.effective_dimension:,.1f}"))
@@ -56,9 +57,9 @@ def summarize(name: str, fit: Fit, selection: str, outputs: int, automatic_alpha
         way = "products with kernel blocks" if plan.sample else "moments"
         rows.append(("solver", f"{way} ({plan.solver_reason})"))
     if fit.communication is not None:
-        told = fit.communication
-        sent = f"{told.numbers:,} numbers to and from each, {human_bytes(told.bytes)} in all"
-        rows.append(("shards", f"{told.shards:,} ({fit.combination}; {sent})"))
+        sent = fit.communication
+        size = f"{sent.numbers:,} numbers to and from each, {human_bytes(sent.bytes)} in all"
+        rows.append(("shards", f"{sent.shards:,} ({fit.combination}; {size})"))
     elif fit.combination:
         rows.append(("shards", fit.combination))
     rows.append(("memory", f"estimated {human_bytes(plan.memory)} above the data"))
@@ -94,12 +95,12 @@ def precision_reason(fit: Fit) -> str:
     return precision
 
 
-def alpha_reason(fit: Fit, selection: str, automatic: bool) -> str:
+def alpha_reason(fit: Fit, selection: str, factor: float) -> str:
     """Say which alpha was used, how it was found, and whether the path was long enough."""
-    text = f"{fit.alpha:.4g}"
+    text = f"{factor * fit.alpha:.4g}"
     if fit.alpha == 0 and fit.solution.steps and (fit.path is not None or fit.combination):
         return f"{text} (the number of steps regularizes)"
-    if not automatic or fit.alphas is None:
+    if fit.alphas is None:
         return f"{text} (given)"
     text += f" (lowest {selection} of {len(fit.alphas)} values"
     if len(fit.alphas) > 1 and fit.alpha == fit.alphas[0]:

@@ -20,6 +20,8 @@ class RowTargets:
     """What targets say of a loss that is a sum over rows: there are no pairs."""
 
     ranks = False
+    #: The alpha of the user's loss is so many times that of the sum over rows.
+    alpha_factor = 1.0
     pairs: PairWeights | None = None
     seed: int = 0
 
@@ -28,7 +30,7 @@ class RowTargets:
         return np.zeros(block.n_rows, dtype=int)
 
     def within(self, source: RowSource) -> Self:
-        """Return the targets of a fit to these rows alone: the same."""
+        """Return the targets of a fit to only these rows: the same."""
         return self
 
     def stored(self) -> Self:

@@ -49,6 +49,8 @@ class Kernel(BaseEstimator):
     scratch = 2
     #: Whether rows may be scipy's sparse rows.
     accepts_sparse = False
+    #: Whether X holds kernel values instead of columns.
+    pairwise = False
 
     def check_parts(self) -> None:
         """Refuse parts that are no kernels, where a kernel is made of others."""

@@ -21,6 +21,8 @@ class Precomputed(Kernel):
            [1., 2.]])
     """
 
+    pairwise = True
+
     def check_state(self, n_features: int) -> None:
         """Accept: there are no parameters."""
 

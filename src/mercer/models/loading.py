@@ -15,8 +15,8 @@ from mercer.contracts import Solution
 from mercer.estimators import KernelEstimator
 from mercer.models.model_classes import ESTIMATORS, REGISTRY, TARGETS
 from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
+from mercer.plan import Plan
 from mercer.result import Fit
-from mercer.selection import Plan
 from mercer.solvers import SolverPath
 from mercer.sources.checks import check_exists
 from mercer.storage import DamagedFileError, Decoder, TensorFile, open_tensors
@@ -129,7 +129,7 @@ def _unfitted(decoder: Decoder, document: Json) -> KernelEstimator:
         raise DamagedFileError(f"it holds a {kind!r}{closest(str(kind), ESTIMATORS)}")
     params = decoder.mapping(_entry(document, "params"), "estimator")
     estimator: KernelEstimator = REGISTRY.build(ESTIMATORS[kind], params, kind)
-    estimator._settings()  # refuses invalid parameters
+    estimator._request(None)  # refuses invalid parameters
     return estimator
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer
 from mercer.estimators import KernelEstimator
+from mercer.estimators.attributes import check_sums
 from mercer.estimators.sharding import stored_engine
 from mercer.models.model_classes import ESTIMATORS, REGISTRY
 from mercer.result import Fit
@@ -98,7 +99,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
             f"last step, and the others by their own means"
         )
     check_is_fitted(estimator, "fit_")
-    estimator._settings()  # refuses parameters that load() would refuse
+    estimator._request(None)  # refuses parameters that load() would refuse
     encoder = _ModelEncoder(REGISTRY, "a model file")
     names = getattr(estimator, "feature_names_in_", None)
     document = {
@@ -116,7 +117,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         "moments": None,
     }
     if moments:
-        estimator._check_sums()
+        check_sums(estimator.fit_)
         found = estimator.fit_
         sums = (found.folds, found.dual_rows, getattr(found.basis, "factor_", None))
         kept = dict(zip(MOMENTS, sums, strict=True))

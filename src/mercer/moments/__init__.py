@@ -1,6 +1,7 @@
 """Moments: sums over rows that add and subtract."""
 
 from mercer.moments.accumulate import MomentSums, Workspace
+from mercer.moments.by_fold import add_folds, sum_moments
 from mercer.moments.moments import Moments, NormalEquations
 from mercer.moments.pairs import PairWeighting, PairWeights, QueryTotals
 from mercer.moments.queries import PartialMoments, QuerySums
@@ -15,4 +16,6 @@ __all__ = [
     "QuerySums",
     "QueryTotals",
     "Workspace",
+    "add_folds",
+    "sum_moments",
 ]

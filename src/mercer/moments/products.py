@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import mmap
 import sys
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mercer.contracts import Array, RowBlock
+from mercer.contracts import Array, Reading, RowBlock, Targets
 from mercer.engines import Lanes
-from mercer.moments.pairs import PairWeights
 from mercer.moments.queries import QueryParts, center
+from mercer.sources.checked import checked_blocks
+from mercer.sources.shards import Shard
 from mercer.validation import check_overflow
 
 #: Rows of kept values that one product takes at a time: a few megabytes, near to the cores.
@@ -29,9 +30,6 @@ SLICES = 8
 PADDED = 8
 #: Bytes from which an array is worth pages of its own.
 HUGE = 2**26
-
-#: Yields blocks of at most so many rows, with their encoded targets.
-Blocks = Callable[[int], Iterator[tuple[RowBlock, Array]]]
 
 
 def padded_columns(outputs: int) -> int:
@@ -52,47 +50,74 @@ def _large(shape: tuple[int, int], dtype: str) -> Array:
     return np.frombuffer(memory, dtype=dtype).reshape(shape)
 
 
+@dataclass(frozen=True)
+class VectorSums:
+    """The sums over rows that are vectors: all that is needed beside products with S.
+
+    >>> one = VectorSums(np.ones((2, 1)), np.ones(2), np.ones(1), 3.0, 3)
+    >>> (one + one).weight
+    6.0
+    """
+
+    cross: Array  # (M, k)
+    sum_h: Array  # (M,)
+    sum_y: Array  # (k,)
+    weight: float
+    rows: int
+    parts: QueryParts | None = None  # parts of queries, which more rows may belong to
+
+    def __add__(self, other: VectorSums) -> VectorSums:
+        """Return the sums of both sets of rows."""
+        parts = [sums.parts for sums in (self, other) if sums.parts is not None]
+        return VectorSums(
+            self.cross + other.cross,
+            self.sum_h + other.sum_h,
+            self.sum_y + other.sum_y,
+            self.weight + other.weight,
+            self.rows + other.rows,
+            QueryParts.stacked(parts) if parts else None,
+        )
+
+    def joined(self) -> tuple[VectorSums, Array]:
+        """Join parts of queries; return the sums, and the rows of h that lie between parts."""
+        if self.parts is None or not len(self.parts.query):
+            return replace(self, parts=None), np.zeros((0, len(self.sum_h)))
+        between, Y, _ = self.parts.joined()
+        return replace(self, cross=self.cross + between.T @ Y, parts=None), between
+
+
 class RowProducts:
-    """Sums over rows that need no M x M matrix, and products with the one that would.
+    """Products with the sums S of a shard's rows, which are never formed.
 
     Parameters
     ----------
-    blocks : callable
-        Yields the rows, as often as it is called.
-    n_rows : int
-        How many there are.
+    shard : Shard
+        The rows.
+    targets : Targets
+        Encodes y; where it ranks within queries, rows are centered by query
+        (:mod:`mercer.moments.queries`).
     basis : BasisTransformer
         Evaluates blocks, in its own precision.
-    outputs : int
-        k, the columns of y.
-    block_rows, lanes : int
+    reading : Reading
         Rows evaluated at a time, and threads.
     keep : bool
         Whether to keep the values of all rows: n M numbers.
-    report : callable or None
-        Told how many rows the first pass has read.
     """
 
     def __init__(
-        self,
-        blocks: Blocks,
-        n_rows: int,
-        basis: Any,
-        outputs: int,
-        block_rows: int,
-        lanes: int,
-        keep: bool,
-        report: Callable[[int], None] | None = None,
+        self, shard: Shard, targets: Targets, basis: Any, reading: Reading, keep: bool
     ) -> None:
-        self.basis = basis
-        self._blocks, self._block_rows, self._lanes = blocks, block_rows, lanes
-        self.kept = _large((n_rows, basis.size), basis.precision_) if keep else None
-        self._read(outputs, report)
+        self.shard, self.targets, self.basis, self.reading = shard, targets, basis, reading
+        shape = (shard.source.n_rows, basis.size)
+        self.kept = _large(shape, basis.precision_) if keep else None
+        self.sums = self._read()
 
-    def _read(self, outputs: int, report: Callable[[int], None] | None) -> None:
+    def _blocks(self) -> Any:
+        return checked_blocks(self.shard.source, self.targets, self.reading.block_rows)
+
+    def _read(self) -> VectorSums:
         """Evaluate all rows once: the sums that are vectors, and the values if they are kept."""
-        size = self.basis.size
-        done = 0
+        size, outputs, done = self.basis.size, self.targets.outputs, 0
 
         def make() -> dict[str, Any]:
             return {
@@ -100,6 +125,7 @@ class RowProducts:
                 "y": np.zeros(outputs),
                 "weight": 0.0,
                 "rows": 0,
+                "parts": [],
             }
 
         def add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
@@ -110,24 +136,37 @@ class RowProducts:
                 sums["cross"] += H[part].astype(np.float64).T @ right[part]
             sums["y"] += right[:, -1] @ right[:, :-1]
 
-        def told(piece: tuple[RowBlock, Array]) -> None:
+        def report(piece: tuple[RowBlock, Array]) -> None:
             nonlocal done
             done += piece[0].n_rows
-            if report is not None:
-                report(done)
+            self.shard.report("rows", done)
 
-        with np.errstate(over="ignore", invalid="ignore"):  # found below, and said in words
-            lanes = Lanes(make, self._lanes).run(self._blocks(self._block_rows), add, told)
+        # An overflow is found below, and reported in words.
+        with np.errstate(over="ignore", invalid="ignore"), self.shard.naming():
+            lanes = Lanes(make, self.reading.lanes).run(self._blocks(), add, report)
         total = sum(lane["cross"] for lane in lanes)
         check_overflow(total, self.basis.precision_)
-        self.cross, self.sum_h = total[:, :-1], total[:, -1]
-        self.sum_y = sum(lane["y"] for lane in lanes)
-        self.weight = float(sum(lane["weight"] for lane in lanes))
-        self.rows = int(sum(lane["rows"] for lane in lanes))
+        parts = [part for lane in lanes for part in lane["parts"]]
+        return VectorSums(
+            total[:, :-1],
+            total[:, -1],
+            sum(lane["y"] for lane in lanes),
+            float(sum(lane["weight"] for lane in lanes)),
+            int(sum(lane["rows"] for lane in lanes)),
+            QueryParts.stacked(parts) if parts else None,
+        )
 
     def _weighted(self, H: Array, piece: tuple[RowBlock, Array], sums: dict[str, Any]) -> Array:
         """Multiply values by the roots of weights, in place; return targets and ones likewise."""
         block, Y = piece
+        if self.targets.pairs is not None:
+            codes = self.targets.codes(block)
+            found = center(H, Y, block.weight, codes, self.targets.pairs)
+            sums["weight"] += found.weight
+            sums["rows"] += found.rows
+            if "parts" in sums and len(found.parts.query):
+                sums["parts"].append(found.parts)
+            return np.hstack([found.right, np.zeros((len(Y), 1))])  # nothing is left of means
         right = np.ones((block.n_rows, Y.shape[1] + 1))
         right[:, :-1] = Y
         if block.weight is None:
@@ -154,7 +193,7 @@ class RowProducts:
         return H
 
     def product(self, c: Array, exact: bool = False) -> Array:
-        """Return ``S c``, of shape (M, k), in float64.
+        """Return ``S c``, of shape (M, k), in float64, without what lies between parts of queries.
 
         Blocks are multiplied in their own precision, or in float64 if ``exact``; sums over blocks
         are in float64 always.
@@ -175,8 +214,8 @@ class RowProducts:
         if self.kept is not None:
             kept = self.kept
             step = SLICE * SLICES
-            parts = (kept[start : start + step] for start in range(0, len(kept), step))
-            lanes = Lanes(make, self._lanes).run(parts, add)
+            slices = (kept[start : start + step] for start in range(0, len(kept), step))
+            lanes = Lanes(make, self.reading.lanes).run(slices, add)
         else:
 
             def evaluate_and_add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
@@ -184,43 +223,22 @@ class RowProducts:
                 self._weighted(H, piece, sums)
                 add(sums, H)
 
-            lanes = Lanes(make, self._lanes).run(self._blocks(self._block_rows), evaluate_and_add)
+            lanes = Lanes(make, self.reading.lanes).run(self._blocks(), evaluate_and_add)
         return np.asarray(sum(lane["sum"] for lane in lanes)[:outputs].T)
 
 
-class QueryProducts(RowProducts):
-    """Products for rows that are centered by query; see :mod:`mercer.moments.queries`.
+def products_of(
+    shard: Shard, targets: Targets, basis: Any, reading: Reading, keep: bool
+) -> RowProducts:
+    """Read a shard once, for products with its rows: a task whose result stays with the shard."""
+    return RowProducts(shard, targets, basis, reading, keep)
 
-    Parameters
-    ----------
-    *rows : as in :class:`RowProducts`
-        What to read, and how.
-    pairs : PairWeights
-        What the rows of each query count.
-    codes : callable
-        Numbers the queries of a block.
-    """
 
-    def __init__(self, *rows: Any, pairs: PairWeights, codes: Callable[[RowBlock], Array]) -> None:
-        self._pairs, self._codes = pairs, codes
-        self._parts: list[QueryParts] | None = []  # of the first pass
-        super().__init__(*rows)
-        outputs = self.cross.shape[1]
-        self._between = np.zeros((0, self.basis.size))
-        if self._parts:
-            self._between, Y, _ = QueryParts.stacked(self._parts).joined()
-            self.cross = self.cross + self._between.T @ Y[:, :outputs]
-        self._parts = None
+def vector_sums_of(products: RowProducts) -> VectorSums:
+    """Return the sums of a shard that are vectors: a task."""
+    return products.sums
 
-    def _weighted(self, H: Array, piece: tuple[RowBlock, Array], sums: dict[str, Any]) -> Array:
-        block, Y = piece
-        found = center(H, Y, block.weight, self._codes(block), self._pairs)
-        sums["weight"] += found.weight
-        sums["rows"] += found.rows
-        if self._parts is not None and len(found.parts.query):
-            self._parts.append(found.parts)
-        return np.hstack([found.right, np.zeros((len(Y), 1))])  # nothing is left of means
 
-    def product(self, c: Array, exact: bool = False) -> Array:
-        """Return ``S c``, with what lies between the parts of queries."""
-        return np.asarray(super().product(c, exact) + self._between.T @ (self._between @ c))
+def product_of(products: RowProducts, c: Array, exact: bool) -> Array:
+    """Return ``S c`` of a shard: a task."""
+    return products.product(c, exact)

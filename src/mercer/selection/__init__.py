@@ -1,22 +1,32 @@
-"""Choosing alpha, sizes and precision."""
+"""How alpha and the number of steps are chosen: GCV, folds, leave-one-out, stopping rules."""
 
-from mercer.selection.criteria import CRITERIA, GCV, Criterion, KFold, LeaveOneOut, as_criterion
-from mercer.selection.plan import Plan, make_plan, parse_memory
-from mercer.selection.problems import DualProblem, PrimalProblem, Problem
-from mercer.selection.solver_plan import plan_fit
+from mercer.selection.alpha import best_alpha, choose_alpha, default_alphas
+from mercer.selection.criteria import (
+    CRITERIA,
+    GCV,
+    Criterion,
+    KFold,
+    LeaveOneOut,
+    Scored,
+    Scores,
+    as_criterion,
+)
+from mercer.selection.leave_one_out import SecondPass
+from mercer.selection.steps import Iterated, iterate
 
 __all__ = [
     "CRITERIA",
     "GCV",
     "Criterion",
-    "DualProblem",
+    "Iterated",
     "KFold",
     "LeaveOneOut",
-    "Plan",
-    "PrimalProblem",
-    "Problem",
+    "Scored",
+    "Scores",
+    "SecondPass",
     "as_criterion",
-    "make_plan",
-    "parse_memory",
-    "plan_fit",
+    "best_alpha",
+    "choose_alpha",
+    "default_alphas",
+    "iterate",
 ]

@@ -6,14 +6,17 @@ All scores are mean squared errors, summed over outputs, in the units of y.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.contracts import Array
-from mercer.selection.problems import Problem
+from mercer.systems import KernelMatrixSystem, MomentSystem
 from mercer.validation import check_count, from_alias
+
+#: What a criterion scores: one basis, one set of rows, any alpha.
+Scored: TypeAlias = MomentSystem | KernelMatrixSystem
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Criterion(BaseEstimator):
     second_pass = False
     label = ""
 
-    def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
+    def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return a score for every alpha."""
         raise TypeError(f"{type(self).__name__} does not define score()")
 
@@ -57,16 +60,16 @@ class GCV(Criterion):
 
     label = "generalized cross-validation"
 
-    def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
+    def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return GCV for every alpha."""
-        spectrum = problem.spectrum
+        spectrum = system.spectrum
         scores = np.empty(len(alphas))
         for i, alpha in enumerate(alphas):
-            left = np.maximum(problem.target_square - spectrum.explained(alpha), 0.0)
-            freedom = spectrum.effective_dimension(alpha) + problem.intercept
-            share = 1.0 - freedom / problem.count
-            # An interpolating fit leaves no freedom to judge it by.
-            scores[i] = left @ problem.units / share**2 if share > 1e-6 else np.inf
+            left = np.maximum(system.target_square - spectrum.explained(alpha), 0.0)
+            freedom = spectrum.effective_dimension(alpha) + system.intercept
+            share = 1.0 - freedom / system.count
+            # An interpolating fit leaves no freedom to measure it by.
+            scores[i] = left @ system.units / share**2 if share > 1e-6 else np.inf
         return Scores(scores)
 
 
@@ -96,13 +99,13 @@ class KFold(Criterion):
         """What it is, for people."""
         return f"{self.n_splits}-fold cross-validation"
 
-    def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
+    def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return the mean over folds for every alpha."""
-        by_fold = problem.fold_errors(self.folds, alphas, rng)
+        by_fold = system.fold_errors(self.folds, alphas, rng)
         by_fold = by_fold[~np.isnan(by_fold).any(axis=1)]
         if len(by_fold) == 0:
             raise ValueError(
-                f"{self.label} needs at least 2 rows, got n_samples={problem.count:g}: use "
+                f"{self.label} needs at least 2 rows, got n_samples={system.count:g}: use "
                 f"selection='gcv' or a number for alpha"
             )
         return Scores(by_fold.mean(axis=0), by_fold)
@@ -133,12 +136,11 @@ class LeaveOneOut(Criterion):
         rows = "all" if self.sample is None else f"{self.sample}"
         return f"leave-one-out on {rows} rows"
 
-    def score(self, problem: Problem, alphas: Array, rng: np.random.Generator) -> Scores:
+    def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return the weighted mean over rows for every alpha."""
         if self.sample is not None:
             check_count(self.sample, "sample of LeaveOneOut")
-        errors, weight = problem.row_errors(alphas, self.sample, rng)
-        return Scores(weight @ errors / weight.sum())
+        return Scores(system.left_out_errors(alphas, self.sample, rng))
 
 
 #: Names that ``selection=`` accepts.

@@ -4,140 +4,179 @@ With eigendirections ``T = R U`` and ``g_i = T'(h(x_i) - m)``, the leverage of r
 
 .. math:: \\ell_i(\\lambda) = \\frac{w_i}{W}\\Big(1 + \\sum_j \\frac{g_{ij}^2}{s_j + \\lambda}\\Big)
 
-(without the 1 when there is no intercept): one product a row for all alphas together.
+(without the 1 when there is no intercept): one product a row for all alphas together. The score of
+an alpha is a sum over rows,
 
-A whole query is left out likewise: with G the rows of ``g_i``, centered by query and times the
-roots of their shares of the weight, residuals r become
+.. math:: \\frac1W \\sum_i w_i \\Big(\\frac{y_i - f(x_i)}{1 - \\ell_i(\\lambda)}\\Big)^2,
 
-.. math:: \\big(I - G\\, \\mathrm{diag}(s_j + \\lambda)^{-1} G'\\big)^{-1} r.
+so a shard sends one number an alpha, and the sum of its weights.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
-import scipy.sparse
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, Rows
-from mercer.moments import PairWeights, Workspace
-from mercer.moments.queries import WHOLE
-from mercer.selection.problems import PrimalProblem
+from mercer.contracts import Array, Reading, Rows, Targets
+from mercer.engines import Lanes
+from mercer.moments import Workspace
+from mercer.moments.by_fold import numbers_of
+from mercer.sampling import uniform_indices
+from mercer.selection.leave_query_out import leave_query_out
+from mercer.sources.checked import checked_blocks
+from mercer.sources.rowset import RowSet
+from mercer.sources.shards import Shard
+from mercer.systems import MomentSystem
 
 
-class RowErrors:
-    """Leave-one-out squared errors of blocks of rows; an accumulator for one lane."""
+@dataclass(frozen=True)
+class SecondPass:
+    """Reads the rows of a fit again: ``(system, alphas, sample, rng)`` -> errors of every alpha."""
 
-    def __init__(self, basis: BasisTransformer, problem: PrimalProblem, alphas: Array) -> None:
-        spectrum = problem.spectrum
+    rows: RowSet
+    targets: Targets
+    reading: Reading
+
+    def __call__(
+        self, system: MomentSystem, alphas: Array, sample: int | None, rng: np.random.Generator
+    ) -> Array:
+        """Return the mean squared error of rows, or of queries, that are left out."""
+        if self.targets.pairs is not None:
+            return leave_query_out(
+                self.rows, self.targets, self.reading, system, alphas, sample, rng
+            )
+        return leave_one_out(self.rows, self.targets, self.reading, system, alphas, sample, rng)
+
+
+def leave_one_out(
+    rows: RowSet,
+    targets: Targets,
+    reading: Reading,
+    system: MomentSystem,
+    alphas: Array,
+    sample: int | None,
+    rng: np.random.Generator,
+) -> Array:
+    """Read rows a second time; return the mean leave-one-out squared error of every alpha."""
+    chosen = None
+    if sample is not None:
+        chosen = rows.split_indices(uniform_indices(rows.n_rows, sample, rng))
+    functions = rows.share(system.basis, "basis", numbers_of(system.basis))
+    formula = rows.share(LeftOutFormula.of(system, alphas), "leave-one-out formula")
+    errors, weight = rows.sum(
+        left_out_of,
+        add_errors,
+        targets,
+        functions,
+        rows.reading(reading),
+        formula,
+        chosen,
+        label="leave-one-out",
+        record="leave-one-out errors",
+    )
+    return np.asarray(errors / weight)
+
+
+def add_errors(left: tuple[Array, float], right: tuple[Array, float]) -> tuple[Array, float]:
+    """Add sums of errors, and of weights."""
+    return left[0] + right[0], left[1] + right[1]
+
+
+@dataclass(frozen=True)
+class LeftOutFormula:
+    """What it takes to leave out a row: arrays only, so that it can be sent to shards."""
+
+    directions: Array  # T, of shape (M, r)
+    shift: Array  # m'T
+    filters: Array  # (r, alphas), 1 / (s + alpha)
+    solutions: Array  # (r, alphas * k), in eigencoordinates
+    mean_y: Array
+    units: Array
+    weight: float  # W
+    intercept: bool
+
+    @classmethod
+    def of(cls, system: MomentSystem, alphas: Array) -> LeftOutFormula:
+        """Take it from the moments of all rows."""
+        spectrum = system.spectrum
         kept = spectrum.values > 0
-        self.basis = basis
-        self.problem = problem
-        self.errors: dict[int, Array] = {}
-        self.weights: dict[int, Array] = {}
         filters = np.stack([spectrum.filter(alpha)[kept] for alpha in alphas], axis=1)
         beta = spectrum.beta[kept]
-        T = problem.directions[:, kept]
-        precision = basis.precision_
-        self._shift = (problem.mean_h @ T).astype(precision)
-        self._directions = T.astype(precision)
-        self._filters = filters.astype(precision)
-        # (r, alphas * k): the solution in eigencoordinates, for every alpha and output
-        self._solutions = np.hstack([f[:, None] * beta for f in filters.T]).astype(precision)
-        self._workspace = Workspace(basis.size, precision)
+        T = system.directions[:, kept]
+        precision = system.basis.precision_
+        return cls(
+            T.astype(precision),
+            (system.mean_h @ T).astype(precision),
+            filters.astype(precision),
+            np.hstack([f[:, None] * beta for f in filters.T]).astype(precision),
+            system.mean_y,
+            system.units,
+            system.weight,
+            system.intercept,
+        )
+
+    def errors(self, H: Array, Y: Array, weight: Array) -> Array:
+        """Return the squared errors (rows, alphas) of rows that are left out, one at a time."""
+        G = H @ self.directions
+        G -= self.shift
+        fitted = (G @ self.solutions).astype(np.float64)
+        np.square(G, out=G)
+        leverage = (G @ self.filters).astype(np.float64)
+        leverage += self.intercept
+        leverage *= (weight / self.weight)[:, None]
+        room = np.maximum(1.0 - leverage, 1e-12)
+        fitted = fitted.reshape(len(Y), -1, Y.shape[1])
+        residual = (Y - self.mean_y)[:, None, :] - fitted
+        return np.asarray((residual / room[:, :, None]) ** 2 @ self.units)
+
+
+class _Errors:
+    """Sums of errors over blocks, kept by block: they are added in the order of the rows."""
+
+    def __init__(self, basis: BasisTransformer, formula: LeftOutFormula) -> None:
+        self.basis, self.formula = basis, formula
+        self.parts: dict[int, tuple[Array, float]] = {}
+        self._workspace = Workspace(basis.size, basis.precision_)
 
     def add(self, start: int, X: Rows, Y: Array, weight: Array | None) -> None:
-        """Compute the errors of a block."""
         rows = X.shape[0]
+        w = np.ones(rows) if weight is None else weight
         H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
-        G = H @ self._directions
-        G -= self._shift
-        fitted = (G @ self._solutions).astype(np.float64)
-        np.square(G, out=G)
-        w = np.ones(len(Y)) if weight is None else weight
-        leverage = (G @ self._filters).astype(np.float64)
-        leverage += self.problem.intercept
-        leverage *= (w / self.problem.total.weight)[:, None]
-        room = np.maximum(1.0 - leverage, 1e-12)
-        outputs = Y.shape[1]
-        fitted = fitted.reshape(len(Y), -1, outputs)
-        residual = (Y - self.problem.mean_y)[:, None, :] - fitted
-        self.errors[start] = (residual / room[:, :, None]) ** 2 @ self.problem.units
-        self.weights[start] = w
+        self.parts[start] = w @ self.formula.errors(H, Y, w), float(w.sum())
 
 
-class QueryErrors:
-    """Squared errors of queries left out, one query after another."""
+def left_out_of(
+    shard: Shard,
+    targets: Targets,
+    basis: BasisTransformer,
+    reading: Reading,
+    formula: LeftOutFormula,
+    chosen: dict[int, Array] | None,
+) -> tuple[Array, float]:
+    """Return the weighted sum of the errors of a shard's rows, and of their weights: a task."""
+    wanted = None if chosen is None else chosen.get(shard.number, np.zeros(0, dtype=int))
 
-    def __init__(
-        self, basis: BasisTransformer, problem: PrimalProblem, alphas: Array, pairs: PairWeights
-    ) -> None:
-        spectrum = problem.spectrum
-        kept = spectrum.values > 0
-        self.basis, self.problem, self.pairs = basis, problem, pairs
-        self._filters = [spectrum.filter(alpha)[kept] for alpha in alphas]
-        self._beta = spectrum.beta[kept]
-        self._directions = problem.directions[:, kept]
-        self._open: dict[int, list[tuple[Rows, Array, Array]]] = {}  # parts of queries
-        self._errors: list[Array] = []
-        self._weights: list[float] = []
+    def pieces() -> Iterator[tuple[int, Any, Array, Array | None]]:
+        for block, Y in checked_blocks(shard.source, targets, reading.block_rows):
+            if wanted is None:
+                yield block.start, block.X, Y, block.weight
+                continue
+            low, high = np.searchsorted(wanted, [block.start, block.start + block.n_rows])
+            at = wanted[low:high] - block.start
+            if len(at):
+                weight = None if block.weight is None else block.weight[at]
+                yield block.start, block.X[at], Y[at], weight
 
-    def add(self, query: int, X: Rows, Y: Array, weight: Array | None) -> None:
-        """Add rows of one query; its errors are computed when all of it is there."""
-        parts = self._open.setdefault(query, [])
-        parts.append((X, Y, np.ones(len(Y)) if weight is None else weight))
-        if sum(float(w.sum()) for *_, w in parts) >= WHOLE * self.pairs.weight[query]:
-            del self._open[query]
-            stack = scipy.sparse.vstack if scipy.sparse.issparse(X) else np.vstack
-            self._leave_out(
-                stack([X for X, *_ in parts]),
-                np.vstack([Y for _, Y, _ in parts]),
-                np.concatenate([w for *_, w in parts]) * self.pairs.factor[query],
-            )
-
-    def _leave_out(self, X: Rows, Y: Array, weight: Array) -> None:
-        total = float(weight.sum())
-        root = np.sqrt(weight / self.problem.total.weight)[:, None]
-
-        def centered(values: Array) -> Array:
-            return np.asarray(root * (values - weight @ values / total))
-
-        G = centered(self.basis.graded(X).astype(np.float64) @ self._directions)
-        target = centered(Y)
-        errors = np.empty(len(self._filters))
-        for number, inverse in enumerate(self._filters):
-            residual = target - G @ (inverse[:, None] * self._beta)
-            if len(G) <= G.shape[1]:
-                room = np.eye(len(G)) - (G * inverse) @ G.T
-                left = np.linalg.solve(room, residual)
-            else:  # the same by the matrix of directions, which is the smaller one
-                used = inverse > 0
-                room = np.diag(1.0 / inverse[used]) - G[:, used].T @ G[:, used]
-                left = residual + G[:, used] @ np.linalg.solve(room, G[:, used].T @ residual)
-            errors[number] = np.sum(left**2 @ self.problem.units)
-        self._errors.append(errors * (self.problem.total.weight / total))
-        self._weights.append(total)
-
-    def found(self) -> tuple[Array, Array]:
-        """Return mean squared errors (queries, alphas), and the weights of queries."""
-        return np.array(self._errors), np.array(self._weights)
-
-
-class RowScores:
-    """Leverage of rows against the moments of all: ``g_i' (diag(s) + alpha)^-1 g_i``.
-
-    An accumulator for one lane; see :mod:`mercer.sampling.leverage` for what it approximates.
-    """
-
-    def __init__(self, basis: BasisTransformer, directions: Array, inverse: Array) -> None:
-        precision = basis.precision_
-        self.basis = basis
-        self.scores: dict[int, Array] = {}
-        self._directions = (directions * np.sqrt(inverse)).astype(precision)
-        self._workspace = Workspace(basis.size, precision)
-
-    def add(self, start: int, X: Rows) -> None:
-        """Score the rows of a block."""
-        rows = X.shape[0]
-        H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
-        G = H @ self._directions
-        self.scores[start] = np.einsum("ij,ij->i", G, G, dtype=np.float64)
+    with shard.naming():
+        lanes = Lanes(lambda: _Errors(basis, formula), reading.lanes).run(
+            pieces(), lambda errors, piece: errors.add(*piece)
+        )
+    parts = {start: part for lane in lanes for start, part in lane.parts.items()}
+    total: tuple[Array, float] = (np.zeros(formula.filters.shape[1]), 0.0)
+    for start in sorted(parts):
+        total = add_errors(total, parts[start])
+    return total

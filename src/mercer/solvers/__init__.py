@@ -2,16 +2,14 @@
 
 from typing import Any, TypeAlias
 
-from mercer.solvers.base import BaseSolver
+from mercer.solvers.base import BaseSolver, check_fits
 from mercer.solvers.cutoff import CutOff
-from mercer.solvers.dual import DualSystem
 from mercer.solvers.early_stopping import SolverPath
 from mercer.solvers.gradient_descent import GradientDescent
 from mercer.solvers.iterates import IterativeSolver
 from mercer.solvers.kcgm import KCGM
 from mercer.solvers.preconditioned import PreconditionedCG
-from mercer.solvers.ridge import Ridge, RidgeState
-from mercer.solvers.spectrum import Spectrum
+from mercer.solvers.ridge import Ridge
 from mercer.solvers.stopping import (
     RULES,
     StopAfter,
@@ -35,11 +33,11 @@ SOLVERS: dict[str, type[Any]] = {
 }
 
 
-def as_solver(solver: Any) -> DirectSolver | IterativeSolver:
+def as_solver(solver: Any) -> BaseSolver:
     """Turn a name into a solver object; pass objects through."""
-    found: Any = from_alias(solver, SOLVERS, BaseSolver, "solver")
+    found: BaseSolver = from_alias(solver, SOLVERS, BaseSolver, "solver")
     found.check()
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 __all__ = [
@@ -49,18 +47,16 @@ __all__ = [
     "BaseSolver",
     "CutOff",
     "DirectSolver",
-    "DualSystem",
     "GradientDescent",
     "IterativeSolver",
     "PreconditionedCG",
     "Ridge",
-    "RidgeState",
     "SolverPath",
-    "Spectrum",
     "StopAfter",
     "StopAtDiscrepancy",
     "StopByFolds",
     "StopOnHeldOut",
     "StoppingRule",
     "as_solver",
+    "check_fits",
 ]

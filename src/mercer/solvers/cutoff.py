@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from mercer.contracts import Array, Solution, Status
+from mercer.contracts import Solution, Status
 from mercer.solvers.base import BaseSolver
-from mercer.solvers.ridge import RidgeState
+from mercer.systems import DirectSystem
 
 
 class CutOff(BaseSolver):
@@ -22,24 +22,22 @@ class CutOff(BaseSolver):
 
     Examples
     --------
-    >>> cutoff = CutOff()
-    >>> state = cutoff.prepare(np.diag([1.0, 0.1]), np.ones((2, 1)))
-    >>> cutoff.solve(state, 0.5).value.ravel().tolist()
+    >>> from mercer.systems import DirectSystem
+    >>> system = DirectSystem(np.diag([1.0, 0.1]), np.ones((2, 1)), cutoff=True)
+    >>> CutOff().solve(system, 0.5).value.ravel().tolist()
     [1.0, 0.0]
     """
 
-    def prepare(self, A: Array, b: Array) -> RidgeState:
-        """Keep the system; the spectrum is computed when first needed."""
-        return RidgeState(A, b, cutoff=True)
+    needs = "matrix"
+    cuts_off = True
 
-    def solve(self, state: RidgeState, alpha: float) -> Solution:
-        """Return the solution for one threshold."""
+    def solve(self, system: DirectSystem, alpha: float) -> Solution:
+        """Return the solution for one threshold; the system must be one with ``cutoff=True``."""
         start = time.perf_counter()
-        spectrum = state.spectrum
+        spectrum = system.spectrum
         kept = int(np.count_nonzero(spectrum.filter(alpha)))
         reason = f"{kept} of {len(spectrum.values)} principal components"
-        scale = float(np.linalg.norm(state.b))
-        value = spectrum.solve(alpha)
-        left = float(np.linalg.norm(state.A @ value - state.b)) / scale if scale > 0 else 0.0
+        value = system.by_spectrum(alpha)
+        residuals = np.array([system.residual(value, alpha)])
         seconds = time.perf_counter() - start
-        return Solution(value, Status.SOLVED, reason, residuals=np.array([left]), seconds=seconds)
+        return Solution(value, Status.SOLVED, reason, residuals=residuals, seconds=seconds)

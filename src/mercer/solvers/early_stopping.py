@@ -11,13 +11,11 @@ import numpy as np
 from mercer.contracts import Array, Solution, Status
 from mercer.solvers.iterates import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
-from mercer.solvers.systems import System, lengths
+from mercer.systems.iterated import IteratedSystem, Judge, lengths
 from mercer.validation import check_array
 
 #: Called after each step with the step, the most steps there can be, and a note.
 StepProgress = Callable[[int, int, str], None]
-#: Returns errors of an iterate: on rows that were fitted, or on others.
-Judge = Callable[[Array], float]
 
 #: Bytes of iterates that a path keeps.
 KEPT = 256 * 2**20
@@ -82,7 +80,7 @@ class Run:
     """
 
     solver: IterativeSolver
-    system: System
+    system: IteratedSystem
     keep: bool = True
     made: list[Iterate] = field(default_factory=list)
     labels: Array | None = None  # the folds that rows were dealt to, for the next search
@@ -90,7 +88,7 @@ class Run:
     _stream: Iterator[Iterate] | None = None
 
     @classmethod
-    def of(cls, solver: IterativeSolver, system: System, keep: bool = True) -> Run:
+    def of(cls, solver: IterativeSolver, system: IteratedSystem, keep: bool = True) -> Run:
         """Start a run; without ``keep`` it can be iterated over once."""
         return cls(solver, system, keep)
 
@@ -125,9 +123,9 @@ def run_to(
     run: Run,
     rule: StoppingRule,
     steps: int,
-    rows: float,
+    *,
     training: Judge,
-    name: str,
+    rows: float,
     limit_is_goal: bool,
     progress: StepProgress | None = None,
     spread: Array | float = 1.0,
@@ -139,7 +137,7 @@ def run_to(
     smallest residual.
     """
     start = time.perf_counter()
-    system = run.system
+    system, name = run.system, run.solver.name
     shape = system.b.shape
     value, frozen = np.zeros(shape), np.zeros(shape[1], dtype=bool)
     scale = float(np.linalg.norm(lengths(system, system.b, system.metric(system.b))))

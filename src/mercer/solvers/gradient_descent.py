@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.solvers.iterates import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
-from mercer.solvers.systems import System, inner, lengths
+from mercer.systems.iterated import IteratedSystem, inner, lengths
 from mercer.validation import check_flag, check_number
 
 #: The most Lanczos steps that bound the norm of A, and how close to it they must come to end early.
@@ -42,7 +42,7 @@ class GradientDescent(IterativeSolver):
 
     Examples
     --------
-    >>> from mercer.solvers.systems import MatrixSystem
+    >>> from mercer.systems import MatrixSystem
     >>> system = MatrixSystem(np.eye(1), np.ones((1, 1)))
     >>> descent = GradientDescent(step_size=0.5).iterates(system)
     >>> [next(descent).value.item() for _ in range(3)]
@@ -70,7 +70,7 @@ class GradientDescent(IterativeSolver):
         if self.step_size != "auto":
             check_number(self.step_size, "step_size of GradientDescent", above=0.0)
 
-    def iterates(self, system: System) -> Iterator[Iterate]:
+    def iterates(self, system: IteratedSystem) -> Iterator[Iterate]:
         """Yield the solution after each step, for ever or until it diverges; none for b = 0."""
         G_b = system.metric(system.b)
         start = lengths(system, system.b, G_b)
@@ -103,19 +103,19 @@ class GradientDescent(IterativeSolver):
             yield Iterate(step, value, norms, note)
 
 
-def longest_step(system: System) -> float:
+def longest_step(system: IteratedSystem) -> float:
     """Return one over the bound of the norm: no longer step is safe for every system."""
     bound = norm_bound(system)
     return 1.0 / bound if bound > 0 else 1.0
 
 
-def norm_bound(system: System, steps: int = BOUND_STEPS) -> float:
+def norm_bound(system: IteratedSystem, steps: int = BOUND_STEPS) -> float:
     """Return an upper bound of ``||A + alpha||``.
 
     The largest Ritz value of a few Lanczos steps from a random start, plus what the recursion
     leaves over: a bound that is safe in practice (Zhou and Li, 2011), and close to the norm.
 
-    >>> from mercer.solvers.systems import MatrixSystem
+    >>> from mercer.systems import MatrixSystem
     >>> round(norm_bound(MatrixSystem(np.diag([1.0, 3.0]), np.ones((2, 1)))), 6)
     3.0
     """

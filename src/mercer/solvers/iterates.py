@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mercer.contracts import Array
 from mercer.solvers.base import BaseSolver
 from mercer.solvers.stopping import StoppingRule, as_rule
-from mercer.solvers.systems import System
+from mercer.systems import IteratedSystem
 from mercer.validation import check_count
 
 
@@ -43,11 +43,13 @@ class IterativeSolver(BaseSolver):
     Subclasses yield iterates; :mod:`mercer.solvers.early_stopping` runs them.
     """
 
+    needs = "steps"
+    regularized_by_steps = True
     stop: str | StoppingRule
     max_steps: int
     name = "iterations"
 
-    def iterates(self, system: System) -> Iterator[Iterate]:
+    def iterates(self, system: IteratedSystem) -> Iterator[Iterate]:
         """Yield the solution after each step, until there is nothing left to do."""
         raise TypeError(f"{type(self).__name__} does not define iterates()")
 
@@ -57,5 +59,5 @@ class IterativeSolver(BaseSolver):
         return as_rule(self.stop)
 
     def check(self) -> None:
-        """Refuse parameters that cannot be, before any work."""
+        """Refuse invalid parameters, before any work."""
         self.rule().check()

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.solvers.iterates import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
-from mercer.solvers.systems import System, inner, lengths
+from mercer.systems.iterated import IteratedSystem, inner, lengths
 
 #: What is left of a new direction, relative to the last product, when it is rounding alone.
 DEPENDENT = 1e-13
@@ -36,7 +36,7 @@ class KCGM(IterativeSolver):
 
     Examples
     --------
-    >>> from mercer.solvers.systems import MatrixSystem
+    >>> from mercer.systems import MatrixSystem
     >>> system = MatrixSystem(np.diag([1.0, 2.0]), np.array([[1.0], [2.0]]))
     >>> [iterate.value.round(3).ravel().tolist() for iterate in KCGM().iterates(system)]
     [[0.529, 1.059], [1.0, 1.0]]
@@ -48,7 +48,7 @@ class KCGM(IterativeSolver):
         self.stop = stop
         self.max_steps = max_steps
 
-    def iterates(self, system: System) -> Iterator[Iterate]:
+    def iterates(self, system: IteratedSystem) -> Iterator[Iterate]:
         """Yield the solution after each step, until every column is solved."""
         b = system.b
         G_b = system.metric(b)

@@ -62,6 +62,8 @@ class PreconditionedCG(BaseSolver):
         fit into the memory limit: a step then only reads them.
     """
 
+    needs = "products"
+
     def __init__(
         self,
         tolerance: float | None = None,
@@ -75,7 +77,7 @@ class PreconditionedCG(BaseSolver):
         self.keep = keep
 
     def check(self) -> None:
-        """Refuse parameters that cannot be."""
+        """Refuse invalid parameters."""
         if self.tolerance is not None:
             check_number(self.tolerance, "tolerance of PreconditionedCG", above=0.0)
         check_count(self.max_steps, "max_steps of PreconditionedCG")

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.solvers.early_stopping import Judge, Run, StepProgress
+from mercer.solvers.early_stopping import Run, StepProgress
 from mercer.solvers.stopping import StoppingRule
+from mercer.systems import Judge
 
 
 @dataclass(frozen=True)

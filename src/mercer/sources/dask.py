@@ -10,7 +10,7 @@ import numpy as np
 from mercer.contracts import RowSource
 from mercer.sources.arrays import ArraySource
 from mercer.sources.frames import from_frame
-from mercer.sources.shards import Shard
+from mercer.sources.shards import Shard, ShardMethods
 
 
 def is_partitioned(X: Any) -> bool:
@@ -19,7 +19,7 @@ def is_partitioned(X: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Partition:
+class Partition(ShardMethods):
     """A shard that is computed each time it is looked at; an engine may compute it elsewhere."""
 
     number: int
@@ -27,7 +27,7 @@ class Partition:
     delayed: Any
 
     @property
-    def source(self) -> RowSource:
+    def source(self) -> RowSource:  # type: ignore[override]
         """The rows, computed now, in this process."""
         shard: Shard = self.delayed.compute(scheduler="synchronous")
         return shard.source

@@ -1,31 +1,64 @@
-"""Rows in shards: how they are cut, and a view of all of them that leaves rows where they are."""
+"""Rows in shards: how they are cut, and what is known of each."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.contracts import Array, Engine, RowBlock, Rows, RowSource
+from mercer.contracts import Array, Progress, Rows, RowSource
 from mercer.sources.arrays import ArraySource
-from mercer.sources.checks import check_indices
 from mercer.validation import MemoryLimitError, check_same_length
 
 #: Errors whose message may be completed.
 _PLAIN = (ValueError, TypeError, MemoryLimitError)
 
 
-@dataclass(frozen=True)
-class Shard:
-    """Some of the rows, with a number and a name for messages."""
+class ShardMethods:
+    """What tasks ask of a shard beside its rows."""
 
     number: int
     name: str
     source: RowSource
+    progress: Progress | None = None
+
+    def seed(self, base: int) -> int:
+        """Return the seed of this shard's draws: the base itself for all rows in one place."""
+        if not self.name:
+            return base
+        return int(np.random.default_rng([base, self.number]).integers(2**63))
+
+    def report(self, stage: str, done: int) -> None:
+        """Report rows that are done with a stage."""
+        if self.progress is not None:
+            self.progress(stage, done, self.source.n_rows)
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Name the shard in errors about its rows."""
+        try:
+            yield
+        except ValueError as error:
+            if type(error) not in _PLAIN or not self.name:
+                raise
+            raise type(error)(f"{self.name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Shard(ShardMethods):
+    """Some of the rows, with a number and a name for messages.
+
+    The one shard that is all rows in one place has no name, and a progress bar to report to.
+    """
+
+    number: int
+    name: str
+    source: RowSource
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True)
@@ -42,7 +75,7 @@ class ShardFacts:
 def cut(source: RowSource, shards: int, rng: np.random.Generator | None = None) -> list[Shard]:
     """Cut a source into shards of nearly equal size: consecutive rows, or at random for arrays.
 
-    Files are cut where reading can begin; a seed is for arrays alone. Queries of arrays stay whole.
+    Files are cut where reading can begin; a seed is only for arrays. Queries of arrays stay whole.
     """
     if isinstance(source, ArraySource) and source.has_query:
         return cut_by_label(source, dealt_queries(_queries_of(source), shards, rng), shards)
@@ -116,21 +149,10 @@ def _queries_of(source: ArraySource) -> Array:
     return np.unique(query, return_inverse=True)[1].ravel()
 
 
-@contextmanager
-def naming(shard: Shard) -> Iterator[None]:
-    """Name the shard in whatever is wrong with it."""
-    try:
-        yield
-    except ValueError as error:
-        if type(error) not in _PLAIN:
-            raise
-        raise type(error)(f"{shard.name}: {error}") from error
-
-
 def describe(shard: Shard, summarize: Callable[[RowSource], Any]) -> ShardFacts:
     """Return the facts of a shard: a task."""
     source = shard.source
-    with naming(shard):
+    with shard.naming():
         targets = summarize(source) if source.n_rows and source.has_target else None
     return ShardFacts(
         source.n_rows, source.n_features, source.feature_names, source.has_target, targets
@@ -139,67 +161,5 @@ def describe(shard: Shard, summarize: Callable[[RowSource], Any]) -> ShardFacts:
 
 def take(shard: Shard, wanted: dict[int, Array]) -> Rows:
     """Return the rows of a shard that are wanted: a task."""
-    with naming(shard):
+    with shard.naming():
         return shard.source.take(wanted[shard.number])
-
-
-class ShardedSource:
-    """All rows of all shards, seen from the driver: they count as one after another.
-
-    It can be asked for single rows (landmarks), and for nothing else: there is no way to read all
-    rows in one place.
-    """
-
-    def __init__(self, engine: Engine, shards: Sequence[Any], facts: Sequence[ShardFacts]) -> None:
-        present = [number for number, fact in enumerate(facts) if fact.rows]
-        if not present:
-            raise ValueError("the shards must hold at least one row, got none in any of them")
-        self.engine, self.numbers = engine, present
-        self.shards = [shards[number] for number in present]
-        self.facts = [facts[number] for number in present]
-        self.empty = len(facts) - len(present)
-        first = self.facts[0]
-        for number, fact in zip(present, self.facts, strict=True):
-            if fact.features != first.features or fact.names != first.names:
-                raise ValueError(
-                    f"all shards must have the same columns: shard {present[0]} has "
-                    f"{_columns(first)}, shard {number} has {_columns(fact)}"
-                )
-        self.n_features, self.feature_names = first.features, first.names
-        self.has_target = all(fact.has_target for fact in self.facts)
-        self._ends = np.cumsum([fact.rows for fact in self.facts])
-        self.n_rows = int(self._ends[-1])
-
-    @property
-    def resident_bytes(self) -> int:
-        """None in the driver."""
-        return 0
-
-    def take(self, indices: Array) -> Rows:
-        """Return the rows at ``indices``, in the order of ``indices``."""
-        wanted = check_indices(indices, self.n_rows)
-        where = np.searchsorted(self._ends, wanted, side="right")
-        starts = self._ends - [fact.rows for fact in self.facts]
-        asked = np.unique(where)
-        local = {self.numbers[at]: wanted[where == at] - starts[at] for at in asked}
-        parts = self.engine.map(take, [self.shards[at] for at in asked], local, label="landmarks")
-        out = np.empty((len(wanted), self.n_features), dtype=np.result_type(*parts))
-        for at, part in zip(asked, parts, strict=True):
-            out[where == at] = part.toarray() if hasattr(part, "toarray") else part
-        return out
-
-    def blocks(self, rows: int) -> Iterator[RowBlock]:
-        """Yield nothing: rows stay in their shards."""
-        return iter(())
-
-    def targets(self, rows: int) -> Iterator[Array]:
-        """Yield nothing: targets stay in their shards."""
-        return iter(())
-
-    def split(self, parts: int) -> list[RowSource]:
-        """Refuse: it is cut already."""
-        raise TypeError("rows that are in shards are not cut again")
-
-
-def _columns(facts: ShardFacts) -> str:
-    return f"{facts.features} columns" + ("" if facts.names is None else f" {facts.names}")

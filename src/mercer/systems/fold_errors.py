@@ -17,12 +17,10 @@ from scipy.linalg import lapack, solve_triangular
 from mercer.contracts import Array
 from mercer.engines import available_cores, blas_threads
 from mercer.moments import Moments
-from mercer.sampling import fold_labels
-from mercer.solvers import DualSystem, Spectrum
-from mercer.solvers.dual import ABSENT
+from mercer.systems.spectrum import Spectrum
 
 if TYPE_CHECKING:
-    from mercer.selection.problems import PrimalProblem
+    from mercer.systems.by_moments import MomentSystem
 
 #: Up to this rank a fold is solved on its own: its eigendecomposition costs next to nothing.
 DIRECT = 400
@@ -33,35 +31,35 @@ TOLERANCE = 1e-3
 SHARED = 0.1
 
 
-def fold_errors(problem: PrimalProblem, alphas: Array) -> Array:
+def fold_errors(system: MomentSystem, alphas: Array) -> Array:
     """Return the mean squared error on each fold for every alpha: shape (folds, alphas)."""
-    errors = np.empty((len(problem.folds), len(alphas)))
-    for row, fold in enumerate(problem.folds):
-        train = problem.total - fold
+    errors = np.empty((len(system.folds), len(alphas)))
+    for row, fold in enumerate(system.folds):
+        train = system.total - fold
         if fold.rows == 0 or train.rows == 0:
             errors[row] = np.nan
             continue
         by_column = None
-        if problem.whitener.size > DIRECT and not problem.spectrum.cutoff:
+        if system.whitener.size > DIRECT and not system.spectrum.cutoff:
             with blas_threads(1):  # most matrices in there are narrow
-                by_column = _together(problem, fold, train, alphas)
+                by_column = _together(system, fold, train, alphas)
         if by_column is None:
-            by_column = _alone(problem, fold, train, alphas)
-        errors[row] = (by_column / fold.target_weight).reshape(len(alphas), -1) @ problem.units
+            by_column = _one_by_one(system, fold, train, alphas)
+        errors[row] = (by_column / fold.target_weight).reshape(len(alphas), -1) @ system.units
     return errors
 
 
-def _alone(problem: PrimalProblem, fold: Moments, train: Moments, alphas: Array) -> Array:
+def _one_by_one(system: MomentSystem, fold: Moments, train: Moments, alphas: Array) -> Array:
     """Return squared errors on the fold by its own eigendecomposition: alphas, then outputs."""
-    equations = problem.normal_equations(train)
-    spectrum = Spectrum.of(equations.A, equations.b, problem.spectrum.cutoff)
+    equations = system.normal_equations(train)
+    spectrum = Spectrum.of(equations.A, equations.b, system.spectrum.cutoff)
     values = np.hstack([spectrum.solve(alpha) for alpha in alphas])
-    coefficients = problem.whitener.coefficients(values)
+    coefficients = system.whitener.coefficients(values)
     intercepts = np.tile(equations.mean_y, len(alphas)) - equations.mean_h @ coefficients
     return fold.squared_error(coefficients, intercepts)
 
 
-def _together(problem: PrimalProblem, fold: Moments, train: Moments, alphas: Array) -> Array | None:
+def _together(system: MomentSystem, fold: Moments, train: Moments, alphas: Array) -> Array | None:
     """Solve for all alphas in one growing subspace; return squared errors on the fold, or None.
 
     The subspace starts with the solutions for the total's spectrum and grows by preconditioned
@@ -70,11 +68,11 @@ def _together(problem: PrimalProblem, fold: Moments, train: Moments, alphas: Arr
     ``v'S_k v`` is that of the total, where S is diagonal, less that of the rest, known from the
     solve.
     """
-    spectrum = problem.spectrum
+    spectrum = system.spectrum
     kept = spectrum.values > 0
-    T, s = problem.directions[:, kept], spectrum.values[kept]
+    T, s = system.directions[:, kept], spectrum.values[kept]
     outputs = train.cross.shape[1]
-    mean_h, mean_y = train.means(problem.intercept)
+    mean_h, mean_y = train.means(system.intercept)
     m = T.T @ mean_h
     b = T.T @ train.cross / train.target_weight - np.outer(m, mean_y)
     right = np.tile(b, len(alphas))
@@ -107,9 +105,9 @@ def _together(problem: PrimalProblem, fold: Moments, train: Moments, alphas: Arr
         return None
     at_mean = m @ V
     rest = np.einsum("ij,ij->j", inner, inner_matrix @ inner) + at_mean**2
-    total = s @ V**2 + (T.T @ problem.mean_h @ V) ** 2
+    total = s @ V**2 + (T.T @ system.mean_h @ V) ** 2
     return fold.error_of(
-        fit_square=problem.total.weight * total - train.weight * rest,
+        fit_square=system.total.weight * total - train.weight * rest,
         fit_cross=np.einsum("ij,ij->j", V, np.tile(T.T @ fold.cross, len(alphas))),
         fit_sum=(T.T @ fold.sum_h) @ V,
         intercept=np.tile(mean_y, len(alphas)) - at_mean,
@@ -128,31 +126,3 @@ def _new_directions(Z: Array, span: Array) -> Array:
             factor[:rank, :rank], Z[:, order[:rank] - 1].T, lower=True, check_finite=False
         ).T
     return np.asarray(Z)
-
-
-def dual_fold_errors(
-    system: DualSystem, n_splits: int, alphas: Array, units: Array, rng: np.random.Generator
-) -> Array:
-    """Return the mean squared error on each fold for every alpha, by solving each fold's rows."""
-    present = np.flatnonzero(system.weight > ABSENT)
-    labels = np.full(len(system.Y), -1)
-    labels[present] = fold_labels(len(present), n_splits, rng)
-    errors = np.full((n_splits, len(alphas)), np.nan)
-    for fold in range(n_splits):
-        out, rest = np.flatnonzero(labels == fold), np.flatnonzero(labels != fold)
-        if len(out) == 0 or len(out) == len(present):
-            continue
-        part = DualSystem(
-            system.K[np.ix_(rest, rest)],
-            system.Y[rest],
-            system.weight[rest],
-            system.intercept,
-            system.cutoff,
-        )
-        weight = system.weight[out] / system.weight[out].sum()
-        for column, alpha in enumerate(alphas):
-            spectrum = part.spectrum
-            a = part.coefficients(spectrum.filter(alpha)[:, None] * spectrum.beta)
-            fitted = system.K[np.ix_(out, rest)] @ a + part.constant(a)
-            errors[fold, column] = weight @ (system.Y[out] - fitted) ** 2 @ units
-    return errors

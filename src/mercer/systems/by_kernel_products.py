@@ -1,4 +1,4 @@
-"""The full kernel by products alone: K is evaluated in tiles, half of it, as it is symmetric.
+"""The full kernel by products only: K is evaluated in tiles, half of it, as it is symmetric.
 
 .. math:: (K + N)\\, a = y, \\qquad N = \\lambda W \\operatorname{diag}(1/w),
 
@@ -9,6 +9,7 @@ preconditioned by ``F F' + N`` with a randomly pivoted Cholesky factor F of K, i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,8 +17,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mercer.contracts import Array, BlockKernel, Precision
-from mercer.engines import Lanes
-from mercer.kernels import Kernel, Precomputed
+from mercer.engines import Lanes, count_numbers
+from mercer.kernels import Kernel
+from mercer.sources.rowset import RowSet
+from mercer.sources.shards import Shard
+from mercer.systems.by_kernel_matrix import ABSENT
+from mercer.systems.function_space import values_at
 
 #: Rows and columns of a tile.
 TILE_ROWS, TILE_COLUMNS = 1024, 4096
@@ -69,7 +74,7 @@ class KernelProducts:
         if precision not in self._tiles:
             X, made = self.X, []
             for column in range(0, len(X), TILE_COLUMNS):
-                if isinstance(self.kernel, Precomputed):
+                if self.kernel.pairwise:
                     made.append(lambda rows, columns: X[rows, columns].astype(precision))
                     continue
                 block = self.kernel.against(X[column : column + TILE_COLUMNS], precision)
@@ -82,12 +87,65 @@ def _tile(block: BlockKernel, X: Array, rows: slice, columns: slice) -> Array:
     return block(X[rows])
 
 
+class ShardedKernelProducts:
+    """Products with ``K(X, X)`` where rows are in shards: each has those of all, and its own part.
+
+    Parameters
+    ----------
+    rows : RowSet
+        The shards.
+    kernel : Kernel
+        The fitted kernel.
+    X : array of shape (n, d)
+        The rows of all shards, one after another.
+    precision : "float32" or "float64"
+        Of fast products.
+    """
+
+    def __init__(self, rows: RowSet, kernel: Kernel, X: Array, precision: Precision) -> None:
+        self.precision = precision
+        points = rows.share(X, "points")
+        self._held = rows.hold(kernel_rows_of, kernel, points, rows.starts, precision)
+
+    def product(self, V: Array, exact: bool) -> Array:
+        """Return ``K V``, summed in float64."""
+        precision: Precision = "float64" if exact else self.precision
+        parts = self._held.map(
+            kernel_product_of, V, precision, record="product", to_shard=count_numbers(V)
+        )
+        return np.vstack(parts)
+
+
+@dataclass
+class KernelRows:
+    """The points of a shard, against those of all shards."""
+
+    kernel: Kernel
+    points: Array
+    own: slice
+    precision: Precision
+
+
+def kernel_rows_of(
+    shard: Shard, kernel: Kernel, points: Array, starts: dict[int, int], precision: Precision
+) -> KernelRows:
+    """Return what a shard keeps for products with its rows of K: a task."""
+    first = starts[shard.number]
+    return KernelRows(kernel, points, slice(first, first + shard.source.n_rows), precision)
+
+
+def kernel_product_of(rows: KernelRows, V: Array, precision: Precision) -> Array:
+    """Return a shard's rows of ``K V``: a task."""
+    block = rows.kernel.against(rows.points, precision)
+    return values_at(block, rows.points[rows.own], V.astype(precision))
+
+
 class KernelProductSystem:
     """``(K + N) A = [Y, 1]``: the last column is for the intercept, if there is one.
 
     Parameters
     ----------
-    products : KernelProducts
+    products : KernelProducts or ShardedKernelProducts
         The kernel.
     Y, weight : arrays of shape (n, k) and (n,)
         Targets and positive weights.
@@ -99,9 +157,13 @@ class KernelProductSystem:
         A low-rank factor of K.
     """
 
+    offers = frozenset({"products"})
+    #: Of the error in f, where none is asked for: the kernel is exact.
+    tolerance = 1e-5
+
     def __init__(
         self,
-        products: KernelProducts,
+        products: KernelProducts | ShardedKernelProducts,
         Y: Array,
         weight: Array,
         alpha: float,
@@ -111,10 +173,11 @@ class KernelProductSystem:
         self.products, self._intercept = products, intercept
         ones = np.ones((len(Y), 1))
         self.b = np.hstack([Y, ones]) if intercept else Y
-        total = float(weight.sum())
+        self.weight = float(weight.sum())
+        self.count = max(self.weight, float(np.count_nonzero(weight > ABSENT)))
         # At alpha = 0 nothing is added to K, and the preconditioner needs something to divide by.
         trace = float(np.einsum("ij,ij->", F, F))
-        self.ridge = (alpha * total / weight)[:, None]
+        self.ridge = (alpha * self.weight / weight)[:, None]
         self._inverse = 1.0 / np.maximum(self.ridge, 1e-12 * max(trace, 1e-300))
         self._F = F
         inner = (F * self._inverse).T @ F
@@ -137,10 +200,14 @@ class KernelProductSystem:
             scaled - self._inverse * (self._F @ cho_solve(self._factor, self._F.T @ scaled))
         )
 
-    def split(self, A: Array) -> tuple[Array, Array]:
+    def coefficients(self, value: Array) -> tuple[Array, Array]:
         """Return coefficients (n, k) with ``sum a = 0``, and the intercept (k,)."""
         if not self._intercept:
-            return A, np.zeros(A.shape[1])
-        a, ones = A[:, :-1], A[:, -1:]
+            return value, np.zeros(value.shape[1])
+        a, ones = value[:, :-1], value[:, -1:]
         constant = a.sum(axis=0) / ones.sum()
         return a - ones * constant, constant
+
+    def kept(self) -> dict[str, Any]:
+        """Return what a fit remembers of the rows: nothing."""
+        return {}

@@ -19,9 +19,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer.combine.shard_system import Ask
-from mercer.contracts import Array
+from mercer.contracts import Array, BlockKernel, Rows, Targets
 from mercer.kernels import Kernel
+from mercer.sources.checked import checked_blocks
+from mercer.sources.rowset import Placed
+from mercer.sources.shards import Shard
+from mercer.systems.mean_of_shards import MeanOfShards, ShardSide
+from mercer.validation import check_finite
 
 #: Rows of kernel values that are in memory together.
 BLOCK = 1024
@@ -39,7 +43,7 @@ class FunctionShard:
     own : slice
         Where those of this shard are.
     Y : array of shape (n_j, k)
-        Its targets.
+        Its targets, NaN where there is no label.
     weight : array of shape (n_j,)
         Its weights.
     query : array of shape (n_j,) or None
@@ -68,8 +72,13 @@ class FunctionShard:
         self._scale = scale = self.weight or 1.0  # a shard without pairs to rank counts nothing
         np.einsum("ii->i", G)[...] += alpha * scale
         self._factor = cho_factor(G, lower=True)
-        self.b = self._root * self._scaled(Y) / scale
-        self.model = self._root * cho_solve(self._factor, self._scaled(Y))
+        # Rows without a label have no part in the right-hand side.
+        present = np.asarray(~np.isnan(Y).any(axis=1))
+        self.label_weight = self.weight if present.all() else float(weight @ present)
+        right = self._scaled(np.where(present[:, None], Y, 0.0))
+        self.b = self._root * right / (self.label_weight or 1.0)
+        share = scale / (self.label_weight or 1.0) if not present.all() else 1.0
+        self.model = share * (self._root * cho_solve(self._factor, right))
 
     def _scaled(self, values: Array) -> Array:
         """Return centered values times the roots of weights."""
@@ -87,12 +96,8 @@ class FunctionShard:
 
     def _values(self, V: Array) -> Array:
         """Return the function with coefficients V at the points of this shard."""
-        mine = self._points[self._own]
-        parts = [
-            self._kernel(mine[start : start + BLOCK], self._points) @ V
-            for start in range(0, len(mine), BLOCK)
-        ]
-        return np.vstack(parts)
+        block = self._kernel.against(self._points)
+        return values_at(block, self._points[self._own], V)
 
     def product(self, V: Array) -> Array:
         """Return ``(H_j - lambda) f`` and the values of f, both at the shard's points."""
@@ -104,51 +109,46 @@ class FunctionShard:
         return np.asarray(self._root * cho_solve(self._factor, self._scaled(self._values(V))))
 
 
-class FunctionSystem:
+class FunctionSystem(MeanOfShards):
     """The mean of the shards' systems, for functions by their coefficients at all points.
 
     Parameters
     ----------
-    shares : array
-        What each shard counts; they sum to 1.
-    right, models : sequence of arrays
-        ``b_j``, and the shards' own models or None, which start at zero.
-    ask : callable
-        Asks all shards for a product or a solve.
+    held : Placed
+        A :class:`FunctionShard` a shard, where the shard is.
+    sides : sequence of ShardSide
+        What each has sent.
+    shares : tuple of arrays
+        What each shard counts in H, and in b; each sums to 1.
     alpha : float
         The penalty.
     """
 
     def __init__(
         self,
-        shares: Array,
-        right: Sequence[Array],
-        models: Sequence[Array] | None,
-        ask: Ask,
+        held: Placed,
+        sides: Sequence[ShardSide],
+        shares: tuple[Array, Array],
         alpha: float,
     ) -> None:
-        self._shares, self._ask, self._alpha = shares, ask, alpha
-        self.b = self._placed(right)
-        self.start = np.zeros_like(self.b) if models is None else self._placed(models)
+        self._alpha = alpha
         self._known: tuple[Array, Array] | None = None  # a function, and its values at all points
+        self.weight = float(sum(side.weight for side in sides))
+        super().__init__(held, sides, shares)
 
-    def _placed(self, parts: Sequence[Array]) -> Array:
+    def _combined(self, parts: Sequence[Array], shares: Array) -> Array:
         """Return coefficients at all points from those of each shard, times its share."""
-        return np.vstack([share * part for share, part in zip(self._shares, parts, strict=True)])
+        return np.vstack([share * part for share, part in zip(shares, parts, strict=True)])
 
     def product(self, V: Array, exact: bool = True) -> Array:
         """Return the mean of ``H_j f``."""
         answers = self._ask("product", V)
         self._known = V, np.vstack([values for _, values in answers])
-        return self._placed([image for image, _ in answers]) + self._alpha * V
+        return self._combined([image for image, _ in answers], self._shares) + self._alpha * V
 
     def precondition(self, R: Array) -> Array:
         """Return the mean of ``H_j^-1 h``."""
-        return (R - self._placed(self._ask("solve", R))) / self._alpha
-
-    def start_gradient(self) -> Array:
-        """Return the gradient where rounds start."""
-        return self.product(self.start) - self.b if np.any(self.start) else -self.b
+        return (R - self._combined(self._ask("solve", R), self._shares)) / self._alpha
 
     def objective(self, g: Array, gradient: Array) -> float:
         """Return ``<g, Hg> / 2 - <b, g>`` in the kernel's inner product, from the gradient."""
@@ -159,7 +159,42 @@ class FunctionSystem:
         assert self._known is not None
         return float(np.sum(self._known[1] * (gradient - self.b))) / 2
 
-    def relative(self, gradient: Array) -> float:
-        """Return the norm of a gradient's coefficients, relative to those at zero."""
-        scale = float(np.linalg.norm(self.b))
-        return float(np.linalg.norm(gradient)) / scale if scale else 0.0
+
+def values_at(block: BlockKernel, X: Array, V: Array) -> Array:
+    """Return ``K(X, Z) V`` in float64, block by block."""
+    parts = [
+        np.asarray(block(X[start : start + BLOCK]) @ V, dtype=np.float64)
+        for start in range(0, len(X), BLOCK)
+    ]
+    return np.vstack(parts)
+
+
+def function_shard_of(
+    shard: Shard,
+    targets: Targets,
+    kernel: Kernel,
+    points: Array,
+    starts: dict[int, int],
+    alpha: float,
+) -> FunctionShard:
+    """Return what a shard keeps between rounds in function space: a task."""
+    source = shard.source
+    with shard.naming():
+        ((block, Y),) = checked_blocks(source, targets, max(1, source.n_rows), partial=True)
+    weight = np.ones(len(Y)) if block.weight is None else block.weight
+    query: Array | None = None
+    if targets.pairs is not None:
+        query = targets.codes(block)
+        weight = weight * targets.pairs.factor[query]
+    elif targets.ranks:
+        query = np.zeros(len(Y), dtype=int)  # all rows of the shard are one
+    first = starts[shard.number]
+    return FunctionShard(kernel, points, slice(first, first + len(Y)), Y, weight, query, alpha)
+
+
+def points_of(shard: Shard) -> Rows:
+    """Return all rows of a shard: a task of rounds in function space, which exchange them."""
+    with shard.naming():
+        rows = shard.source.take(np.arange(shard.source.n_rows))
+        check_finite(rows, names=shard.source.feature_names)
+        return rows

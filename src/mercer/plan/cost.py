@@ -12,12 +12,12 @@ OUTER, FACTOR, NARROW = 1.0e11, 2.2e10, 3.0e10
 VALUES, COLUMN = 3.0e-9, 2.5e-11
 #: Steps that an iterative solve is expected to take.
 STEPS = 30
-#: Moments that take less than this are taken without a second thought.
-SOON = 5.0
+#: Seconds below which moments are used without weighing them against products.
+NEGLIGIBLE = 5.0
 #: How much faster products must promise to be.
-CLEARLY = 1.5
+ADVANTAGE = 1.5
 #: The same where alpha is open: a path from moments is worth more than one alpha from a pilot.
-CLEARLY_OPEN = 3.0
+ADVANTAGE_OPEN = 3.0
 #: Landmarks of the pilot that chooses alpha for a solve by products.
 PILOT = 1000
 

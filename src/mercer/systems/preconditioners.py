@@ -1,18 +1,15 @@
-"""The ridge system of a basis by products alone, and what preconditions it.
+"""What preconditions a solve by products: the same problem on a sample of n' rows.
 
-.. math:: (S/W - m m' + \\lambda \\Gamma)\\, c = t/W - m \\bar y
-
-The preconditioner is the same matrix for a sample of n' rows, with a larger penalty,
-
-.. math:: \\lambda' = \\lambda + \\frac{\\overline{K(x, x)}}{4 n'}:
+.. math:: P = \frac{S'}{W'} - m'm'^\top + \\lambda' \\Gamma, \\qquad
+          \\lambda' = \\lambda + \frac{\\overline{K(x, x)}}{4 n'}:
 
 in directions that the sample has not seen, what a row adds to S/W is of that order. For landmarks
 the sample is the landmarks themselves, as in FALKON (Rudi, Carratino and Rosasco, 2017): S is then
 Gamma squared, and the inverse that of two commuting factors,
 
-.. math:: \\Big(\\frac{\\Gamma^2}{M} + \\lambda' \\Gamma\\Big)^{-1}
-          = \\Gamma^{-1} \\Big(\\frac{\\Gamma}{M} + \\lambda' I\\Big)^{-1}
-          = L^{-T} \\Big(\\frac{L'L}{M} + \\lambda' I\\Big)^{-1} L^{-1}, \\qquad \\Gamma = LL'.
+.. math:: \\Big(\frac{\\Gamma^2}{M} + \\lambda' \\Gamma\\Big)^{-1}
+          = \\Gamma^{-1} \\Big(\frac{\\Gamma}{M} + \\lambda' I\\Big)^{-1}
+          = L^{-T} \\Big(\frac{L'L}{M} + \\lambda' I\\Big)^{-1} L^{-1}, \\qquad \\Gamma = LL'.
 """
 
 from __future__ import annotations
@@ -20,11 +17,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from scipy.linalg import blas, lapack, solve_triangular
 
-from mercer.contracts import Array, Rows
-from mercer.moments.products import RowProducts, padded_columns
-from mercer.validation import check_total_weight
+from mercer.contracts import Array, Reading, Rows, Targets
+from mercer.moments.products import padded_columns
+from mercer.sampling import uniform_indices
+from mercer.sources.checked import checked_blocks
+from mercer.sources.rowset import RowSet
+from mercer.sources.shards import Shard
 
 #: Functions up to which the preconditioner is factored in float64.
 WIDE = 8000
@@ -34,56 +35,6 @@ COMMUTING = 1e-7
 BLOCK = 1024
 #: Share of K(x, x) / n' that is added to the penalty of the sample.
 UNSEEN = 0.25
-
-
-class RowSystem:
-    """Products with rows and the penalty, for one alpha; see the module.
-
-    Parameters
-    ----------
-    products : RowProducts
-        The sums over rows.
-    alpha : float
-        The penalty.
-    intercept : bool
-        Whether a constant is fitted.
-    precondition : callable
-        R -> P^-1 R.
-    """
-
-    def __init__(
-        self, products: RowProducts, alpha: float, intercept: bool, preconditioner: Any
-    ) -> None:
-        check_total_weight(products.weight)
-        self.products, self.basis, self.alpha = products, products.basis, alpha
-        outputs = products.cross.shape[1]
-        weight = products.weight
-        self.mean_h = products.sum_h / weight if intercept else np.zeros(len(products.sum_h))
-        self.mean_y = products.sum_y / weight if intercept else np.zeros(outputs)
-        self.b = products.cross / weight - np.outer(self.mean_h, self.mean_y)
-        self.precondition = preconditioner
-        # Where there is room for the values of all rows, there is for those of the landmarks.
-        self._gram = self.basis.fast_gram() if products.kept is not None else None
-
-    @property
-    def mixed(self) -> bool:
-        """Whether fast products are coarser than exact ones."""
-        return bool(self.basis.precision_ == "float32")
-
-    def product(self, V: Array, exact: bool) -> Array:
-        """Return the system times V."""
-        image = self.products.product(V, exact) / self.products.weight
-        image -= np.outer(self.mean_h, self.mean_h @ V)
-        if self.alpha:
-            if exact or self._gram is None:
-                image += self.alpha * self.basis.penalty(V, exact)
-            else:
-                image += self.alpha * (self._gram @ V.astype(self._gram.dtype))
-        return np.asarray(image)
-
-    def intercept(self, coefficients: Array) -> Array:
-        """Return the constant that goes with coefficients of h; shape (k,)."""
-        return np.asarray(self.mean_y - self.mean_h @ coefficients)
 
 
 class SamplePreconditioner:
@@ -230,3 +181,38 @@ def _factored(
         if info == 0:
             return np.asarray(factor)
     return None
+
+
+def sample_rows(
+    rows: RowSet, targets: Targets, reading: Reading, number: int, rng: np.random.Generator
+) -> tuple[Rows, Array | None]:
+    """Return a sample of all rows, with their weights (None: all count the same)."""
+    wanted = rows.split_indices(uniform_indices(rows.n_rows, number, rng))
+    parts = rows.map(sample_of, targets, reading, wanted, label="sample", record="sample")
+    parts = [part for part in parts if part[0] is not None]
+    sampled = [X for X, _ in parts]
+    weights = [weight for _, weight in parts if weight is not None]
+    weight = np.concatenate(weights) if weights else None
+    if weight is not None and not weight.sum() > 0:
+        weight = None  # the few rows that count are not in the sample
+    stack = scipy.sparse.vstack if scipy.sparse.issparse(sampled[0]) else np.vstack
+    return stack(sampled), weight
+
+
+def sample_of(
+    shard: Shard, targets: Targets, reading: Reading, wanted: dict[int, Array]
+) -> tuple[Rows | None, Array | None]:
+    """Return the rows of a shard that are wanted, with their weights: a task."""
+    chosen = wanted.get(shard.number)
+    if chosen is None:
+        return None, None
+    rows, weights = [], []
+    with shard.naming():
+        for block, _ in checked_blocks(shard.source, targets, reading.block_rows):
+            low, high = np.searchsorted(chosen, [block.start, block.start + block.n_rows])
+            at = chosen[low:high] - block.start
+            rows.append(block.X[at])
+            if block.weight is not None:
+                weights.append(block.weight[at])
+    stack = scipy.sparse.vstack if scipy.sparse.issparse(rows[0]) else np.vstack
+    return stack(rows), np.concatenate(weights) if weights else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,29 @@ from sklearn.base import clone
 from mercer.contracts import Array
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
-from mercer.sampling import uniform_indices
-from mercer.sources.shards import Shard, naming
+from mercer.sampling.uniform import uniform_indices
+from mercer.sources.rowset import RowSet
+from mercer.sources.shards import Shard
+
+
+def kernel_of_rows(rows: RowSet, kernel: Kernel, drawn: int, seed: Callable[[], int]) -> Kernel:
+    """Return a kernel whose parameters are numbers, or can be taken from a sample of all rows.
+
+    In one place, or where a basis has ``drawn`` enough rows at random, that sample serves;
+    otherwise shards find the parameters in theirs.
+    """
+    enough = drawn >= min(SAMPLE, rows.n_rows)
+    if rows.one_place or enough or not kernel.needs_rows:
+        return kernel
+    parts = rows.map(spread_of, kernel, seed(), label="bandwidth", record="bandwidth")
+    return pooled_kernel(kernel, parts)
 
 
 def spread_of(shard: Shard, kernel: Kernel, seed: int) -> tuple[int, dict[str, Any], Array, Array]:
     """Return rows, parameters of a kernel fitted to a sample, mean and variance: a task."""
     source = shard.source
     rng = np.random.default_rng([seed, shard.number])
-    with naming(shard):
+    with shard.naming():
         sample = source.take(uniform_indices(source.n_rows, SAMPLE, rng))
         dense = np.asarray(sample.toarray() if hasattr(sample, "toarray") else sample, float)
         found = kernel.fitted(dense).get_params()

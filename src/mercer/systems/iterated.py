@@ -12,6 +12,7 @@ where C takes off the weighted mean if there is an intercept. Both need one larg
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,8 +20,11 @@ import numpy as np
 
 from mercer.contracts import Array
 
+#: Returns the error of a solution: on rows that were fitted, or on others.
+Judge = Callable[[Array], float]
 
-class System(Protocol):
+
+class IteratedSystem(Protocol):
     """``(A + alpha) v = b`` for A self-adjoint in the inner product ``u' metric(v)``."""
 
     @property
@@ -104,7 +108,7 @@ def inner(U: Array, GV: Array) -> Array:
     return np.asarray(np.einsum("ij,ij->j", U, GV))
 
 
-def lengths(system: System, V: Array, GV: Array) -> Array:
+def lengths(system: IteratedSystem, V: Array, GV: Array) -> Array:
     """Return the norms of columns, 0 where ``V'GV`` is no more than its rounding; shape (k,).
 
     A kernel matrix can be singular: coefficients that are large then stand for a function that is

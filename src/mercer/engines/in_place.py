@@ -1,0 +1,59 @@
+"""One shard, in the calling thread: what a fit in one place runs on.
+
+The task itself uses all cores (its lanes are threads), so nothing is limited to one core here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mercer.contracts import ShardProgress
+from mercer.engines.tree import tree_sum
+
+
+class InPlaceEngine:
+    """Runs tasks one after another where they are called.
+
+    Examples
+    --------
+    >>> InPlaceEngine().map(pow, [1, 2, 3], 2)
+    [1, 4, 9]
+    """
+
+    progress: ShardProgress | None = None
+    width = 1
+
+    def place(self, items: Sequence[Any]) -> list[Any]:
+        """Return the items."""
+        return list(items)
+
+    def share(self, value: Any) -> Any:
+        """Return the value: there is one memory."""
+        return value
+
+    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
+        """Run a task over items; the results stay here."""
+        return self.map(task, items, *common)
+
+    def map(
+        self,
+        task: Callable[..., Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+        light: bool = False,
+    ) -> list[Any]:
+        """Run a task over items; return the results, in the order of the items."""
+        return [task(item, *common) for item in items]
+
+    def reduce(
+        self,
+        task: Callable[..., Any],
+        add: Callable[[Any, Any], Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+    ) -> Any:
+        """Run a task over items and add the results as they come, as a tree of fixed shape."""
+        return tree_sum((task(item, *common) for item in items), add)

@@ -1,0 +1,64 @@
+"""From the parameters of an estimator to what a fit is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.bases import BasisTransformer, as_basis
+from mercer.estimators.sharding import check_sharding
+from mercer.kernels import as_kernel
+from mercer.plan import parse_memory
+from mercer.request import Request
+from mercer.selection import as_criterion
+from mercer.solvers import as_solver
+from mercer.validation import check_alphas, check_choice, check_flag, check_number
+
+
+def request_of(estimator: Any, targets: Any) -> Request:
+    """Check every parameter that needs no data, and return what a fit is asked for."""
+    alpha: float | None = None
+    if not (isinstance(estimator.alpha, str) and estimator.alpha == "auto"):
+        if isinstance(estimator.alpha, str):
+            raise ValueError(
+                f"alpha must be a number of at least 0, or 'auto', got {estimator.alpha!r}"
+            )
+        hint = "; alpha is lambda against the mean loss: scikit-learn's KernelRidge alpha / n"
+        alpha = check_number(estimator.alpha, "alpha", minimum=0.0, hint=hint)
+    kernel = as_kernel(estimator.kernel)
+    check_choice(estimator.dtype, "dtype", ["auto", "float32", "float64"])
+    check_flag(estimator.fit_intercept, "fit_intercept")
+    check_flag(estimator.warm_start, "warm_start")
+    check_number(
+        int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose,
+        "verbose",
+    )
+    parse_memory(estimator.memory_limit)
+    combination = check_sharding(estimator)
+    if not (isinstance(estimator.basis, str) and estimator.basis == "auto"):
+        as_basis(estimator.basis)
+    if isinstance(estimator.basis, BasisTransformer) and estimator.basis.kernel is not None:
+        raise ValueError(
+            f"the basis has a kernel of its own, {estimator.basis.kernel!r}: inside an estimator "
+            f"give it as {type(estimator).__name__}(kernel=...) and leave the basis's at None"
+        )
+    solver, criterion = as_solver(estimator.solver), as_criterion(estimator.selection)
+    if solver.cuts_off and alpha is None and criterion.second_pass:
+        raise ValueError(
+            f"{criterion.label} has no shortcut for solver='cutoff', whose components depend "
+            f"on every row: use selection='gcv' or 'kfold'"
+        )
+    alphas = None if estimator.alphas is None else check_alphas(estimator.alphas)
+    factor = getattr(targets, "alpha_factor", 1.0)
+    return Request(
+        targets=targets,
+        kernel=kernel,
+        basis=estimator.basis,
+        solver=None if isinstance(estimator.solver, str) and estimator.solver == "auto" else solver,
+        alpha=None if alpha is None else alpha / factor,
+        alphas=None if alphas is None else alphas / factor,
+        criterion=criterion,
+        dtype=estimator.dtype,
+        memory_limit=estimator.memory_limit,
+        combination=combination,
+        rounds=estimator.rounds,
+    )

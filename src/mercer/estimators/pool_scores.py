@@ -1,0 +1,68 @@
+"""Leverage scores of a pool of rows, in one place or over shards.
+
+.. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2, \\qquad
+          \\Sigma_N = \\frac1N \\sum_j \\varphi(x_j) \\varphi(x_j)'
+
+One pass sums up the moments, another one scores every row. Only moments, and a number a row, leave
+a shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from mercer.bases import BasisTransformer
+from mercer.contracts import Array
+from mercer.moments import sum_moments
+from mercer.plan import make_plan
+from mercer.request import Request
+from mercer.result import Clock
+from mercer.sources.rowset import RowSet
+from mercer.systems import MomentSystem, Spectrum
+from mercer.systems.by_moments import eigen_directions
+from mercer.systems.leverage_of_rows import leverage_of_rows
+
+
+@dataclass(frozen=True)
+class PoolScores:
+    """The scores of all rows of a pool, and what they were computed with."""
+
+    scores: Array  # (N,)
+    alpha: float
+    effective_dimension: float
+    basis: BasisTransformer
+    seconds: dict[str, float]
+
+
+def score_pool(
+    rows: RowSet, request: Request, choose_alpha: Callable[[Spectrum], float]
+) -> PoolScores:
+    """Score the rows of a pool; the targets have no meaning, but for their number of columns."""
+    clock = Clock()
+    plan = make_plan(rows, request)
+    with clock.stage("basis"):
+        # The same functions for any number of shards: draws, and a bandwidth, of all rows.
+        basis = plan.basis.fit_source(
+            rows,  # type: ignore[arg-type]
+            request.kernel,
+            request.seeds.basis(),
+            plan.precision,
+            plan.may_widen,
+        )
+    if basis.has_candidates:
+        raise ValueError(
+            "a pool has no labels, and its features are not chosen among candidates: use "
+            "RandomFeatures(sampling='plain'), or landmarks"
+        )
+    with clock.stage("moments"):
+        folds = sum_moments(
+            rows, request.targets, basis, replace(plan.reading, folds=1), request.seeds.rows()
+        )
+    with clock.stage("solve"):
+        system = MomentSystem(folds, basis, False, request.units)
+        alpha = choose_alpha(system.spectrum)
+        directions, inverse, spectrum = eigen_directions(system, alpha)
+    with clock.stage("scores"):
+        scores = leverage_of_rows(rows, basis, plan.reading, directions, inverse)
+    return PoolScores(scores, alpha, spectrum.effective_dimension(alpha), basis, clock.seconds)

@@ -1,0 +1,175 @@
+"""What estimators learn: numbers, classes or an order of rows. Each makes the targets of a fit."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d
+
+from mercer.contracts import Array, RowSource, Targets
+from mercer.estimators.rank_targets import RankSummary, RankTargets
+from mercer.estimators.targets import (
+    ROWS,
+    ClassTargets,
+    RegressionTargets,
+    TargetSummary,
+    as_numbers,
+    classes_of,
+    known_labels,
+    missing,
+)
+from mercer.moments import QueryTotals
+
+
+class TargetKind(Protocol):
+    """Checks y, and makes the targets of a fit: from rows in one place, or from summaries."""
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the loss is one of pairs of rows."""
+
+    def check(self, y: Any) -> Array:
+        """Return y as an array, or say what is wrong with it."""
+
+    def of_source(self, source: RowSource) -> Targets:
+        """Return the targets of rows in one place."""
+
+    @property
+    def summarize(self) -> Any:
+        """The task that sums up y in a shard."""
+
+    def pooled(self, summaries: Sequence[Any]) -> Targets:
+        """Return the targets that the summaries of all shards describe."""
+
+    def check_shards(self, summaries: Sequence[Any], whole_queries: bool) -> None:
+        """Refuse shards that split what must stay whole."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Targets of a regression."""
+
+    estimator: str
+    intercept: bool
+    ranks = False
+    summarize = staticmethod(TargetSummary.of)
+
+    def check(self, y: Any) -> Array:
+        """Return y as numbers of shape (n,) or (n, k); NaN is no label."""
+        if np.asarray(y).dtype.kind in "USO":
+            found = as_numbers(np.asarray(y), 0, partial=True)
+            y = found if np.ndim(y) == 2 else found[:, 0]
+        y = check_array(
+            y,
+            ensure_2d=False,
+            allow_nd=False,
+            dtype="numeric",
+            ensure_all_finite="allow-nan",
+            input_name="y",
+            estimator=self.estimator,
+        )
+        return np.asarray(y)
+
+    def of_source(self, source: RowSource) -> RegressionTargets:
+        """Take origin and scale from the first rows."""
+        first = next(iter(source.targets(ROWS)), np.zeros(0))
+        return RegressionTargets.of(first, self.intercept)
+
+    def pooled(self, summaries: Sequence[TargetSummary]) -> RegressionTargets:
+        """Take origin and scale from the summaries of shards."""
+        return RegressionTargets.pooled(summaries, self.intercept)
+
+    def check_shards(self, summaries: Sequence[Any], whole_queries: bool) -> None:
+        """Accept any shards."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Targets of a classification; ``known`` names all classes where rows may lack some."""
+
+    known: ClassTargets | None = None
+    ranks = False
+    summarize = staticmethod(classes_of)
+
+    def check(self, y: Any) -> Array:
+        """Return one label a row; None and NaN are no labels."""
+        labels = np.asarray(column_or_1d(y, warn=True))
+        check_classification_targets(known_labels(labels, missing(labels)))
+        return labels
+
+    def of_source(self, source: RowSource) -> ClassTargets:
+        """Find the classes in a pass over y."""
+        return self._several(self.known or ClassTargets.of_source(source, ROWS))
+
+    def pooled(self, summaries: Sequence[Array]) -> ClassTargets:
+        """Return the classes of all shards."""
+        return self._several(self.known or ClassTargets(functools.reduce(np.union1d, summaries)))
+
+    @staticmethod
+    def _several(targets: ClassTargets) -> ClassTargets:
+        if not len(targets.classes):
+            raise ValueError("Input y contains NaN or None in every row: no row has a label")
+        if len(targets.classes) < 2:
+            raise ValueError(
+                f"a classifier needs at least two classes, got one class: "
+                f"{targets.classes.tolist()[0]!r}; in partial_fit, name them all with classes="
+            )
+        return targets
+
+    def check_shards(self, summaries: Sequence[Any], whole_queries: bool) -> None:
+        """Accept any shards."""
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Targets of a ranking: relevance, compared within queries where there are some."""
+
+    estimator: str
+    weighting: Any
+    seed: int
+    pairwise_kernel: bool
+    ranks = True
+    summarize = staticmethod(RankSummary.of)
+
+    def check(self, y: Any) -> Array:
+        """Return one number a row."""
+        y = check_array(
+            y, ensure_2d=False, dtype="numeric", input_name="y", estimator=self.estimator
+        )
+        if np.ndim(y) != 1:
+            raise ValueError(f"relevance must be one number a row, got y of shape {np.shape(y)}")
+        return np.asarray(y)
+
+    def of_source(self, source: RowSource) -> RankTargets:
+        """Take scale and queries from rows in one place."""
+        return self._checked(RankTargets.of_source(source, self.weighting, self.seed))
+
+    def pooled(self, summaries: Sequence[RankSummary]) -> RankTargets:
+        """Take scale and queries from the summaries of shards."""
+        return self._checked(RankTargets.of_shards(summaries, self.weighting, self.seed))
+
+    def _checked(self, targets: RankTargets) -> RankTargets:
+        if targets.pairs is not None and self.pairwise_kernel:
+            raise ValueError(
+                "a precomputed kernel is not put in the order of queries: give rows, and a kernel"
+            )
+        return targets
+
+    def check_shards(self, summaries: Sequence[RankSummary], whole_queries: bool) -> None:
+        """Refuse queries with rows in several shards, where they must stay whole."""
+        parts = [part.queries for part in summaries if part.queries is not None]
+        if not (parts and whole_queries):
+            return
+        total = QueryTotals.pooled(parts)
+        split = total.values[total.places > 1]
+        if len(split):
+            raise ValueError(
+                f"rounds keep every query in one shard, and {len(split)} have rows in several, the "
+                f"first one {split[0]!s}: cut between queries, or use combine='sum', which adds "
+                f"the parts of a query exactly"
+            )

@@ -1,0 +1,152 @@
+"""The four forms of a system, each from rows, functions and a plan.
+
+By moments, by the kernel matrix, by products with the values of a basis, or with the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.bases import BasisTransformer, Landmarks
+from mercer.contracts import Array
+from mercer.moments.by_fold import numbers_of, sum_moments
+from mercer.moments.products import products_of
+from mercer.plan import Plan
+from mercer.request import Request
+from mercer.result import Clock
+from mercer.sampling import pivoted_cholesky
+from mercer.selection import SecondPass
+from mercer.solvers import BaseSolver
+from mercer.sources.checked import labels_of
+from mercer.sources.rowset import RowSet
+from mercer.systems import (
+    ABSENT,
+    KernelMatrixSystem,
+    KernelProducts,
+    KernelProductSystem,
+    MomentSystem,
+    ProductSystem,
+    ShardedKernelProducts,
+)
+from mercer.systems.preconditioners import (
+    LandmarkPreconditioner,
+    SamplePreconditioner,
+    sample_rows,
+)
+from mercer.validation import check_overflow
+
+
+@dataclass
+class Work:
+    """What the steps of one fit share."""
+
+    rows: RowSet
+    request: Request
+    plan: Plan
+    solver: BaseSolver
+    basis: BasisTransformer
+    clock: Clock
+    alpha: float | None
+
+
+def by_moments(work: Work) -> MomentSystem:
+    """Add up the moments of all rows, by fold."""
+    request, plan = work.request, work.plan
+    with work.clock.stage("moments"):
+        seed = request.seeds.rows()
+        folds = sum_moments(work.rows, request.targets, work.basis, plan.reading, seed)
+    again = SecondPass(work.rows, request.targets, plan.reading)
+    return MomentSystem(
+        folds, work.basis, request.intercept, request.units, work.solver.cuts_off, again
+    )
+
+
+def by_kernel_matrix(work: Work) -> KernelMatrixSystem:
+    """Evaluate the kernel matrix of all rows."""
+    with work.clock.stage("kernel matrix"):
+        ((Y, weight),) = work.rows.map(labels_of, work.request.targets)
+        return kernel_matrix_system(work.basis, Y, weight, work.request, work.solver.cuts_off)
+
+
+def kernel_matrix_system(
+    basis: BasisTransformer, Y: Array, weight: Array, request: Request, cutoff: bool = False
+) -> KernelMatrixSystem:
+    """Return the system of a full kernel with these targets and weights."""
+    gram = basis.gram()
+    assert gram is not None
+    check_overflow(gram, "float64")
+    # Rows of weight 0 have no part in the fit; their coefficient is 0 through an infinite ridge.
+    present = np.maximum(weight, ABSENT)
+    return KernelMatrixSystem(gram, Y, present, request.intercept, request.units, cutoff)
+
+
+def by_products(work: Work) -> ProductSystem:
+    """Read all rows once, keep their values if there is room, and factor a preconditioner."""
+    rows, request, plan, basis = work.rows, work.request, work.plan, work.basis
+    assert work.alpha is not None
+    with work.clock.stage("preconditioner"):
+        preconditioner = _preconditioner(work)
+        if preconditioner.factor is None:  # functions that depend on each other
+            basis.factorize(plan.may_widen)
+            preconditioner = _preconditioner(work)
+        if preconditioner.factor is None:
+            raise ValueError(
+                "the basis gives no positive definite preconditioner: scale the columns, or "
+                "use solver='ridge'"
+            )
+    width = 8 if basis.precision_ == "float64" else 4
+    # Wider values than the plan was made for may no longer fit.
+    fits = width * rows.n_rows * basis.size <= plan.memory_limit
+    keep = plan.keep and (getattr(work.solver, "keep", "auto") is True or fits)
+    functions = basis if rows.one_place else basis.without_whitener()
+    with work.clock.stage("rows"):
+        held = rows.hold(
+            products_of,
+            request.targets,
+            rows.share(functions, "basis", numbers_of(functions)),
+            rows.reading(plan.reading),
+            keep,
+        )
+        return ProductSystem(held, basis, work.alpha, request.intercept, preconditioner, keep)
+
+
+def _preconditioner(work: Work) -> SamplePreconditioner | LandmarkPreconditioner:
+    rows, request, plan, basis = work.rows, work.request, work.plan, work.basis
+    assert work.alpha is not None
+    whole = plan.sample >= rows.n_rows
+    if isinstance(basis, Landmarks) and not whole:
+        return LandmarkPreconditioner(basis, work.alpha)
+    rng = request.seeds.solve()
+    sample, weight = sample_rows(rows, request.targets, plan.reading, plan.sample, rng)
+    return SamplePreconditioner(basis, sample, weight, work.alpha, request.intercept, whole)
+
+
+def by_kernel_products(work: Work) -> KernelProductSystem:
+    """Gather targets and weights, and factor a preconditioner of low rank."""
+    rows, request, plan = work.rows, work.request, work.plan
+    points, kernel = work.basis.landmarks_, work.basis.kernel_
+    assert work.alpha is not None
+    labels = rows.map(labels_of, request.targets, record="targets")
+    Y, weight = (np.concatenate(part) for part in zip(*labels, strict=True))
+    with work.clock.stage("preconditioner"):
+        F, _ = pivoted_cholesky(kernel, points, plan.sample, request.seeds.solve())
+    products: KernelProducts | ShardedKernelProducts
+    if rows.one_place:
+        products = KernelProducts(kernel, points, plan.precision)
+    else:
+        products = ShardedKernelProducts(rows, kernel, points, plan.precision)
+    present = np.maximum(weight, ABSENT)
+    return KernelProductSystem(products, Y, present, work.alpha, request.intercept, F)
+
+
+#: How each form of a plan is built.
+FORMS: dict[str, Callable[[Work], Any]] = {
+    "moments": by_moments,
+    "kernel matrix": by_kernel_matrix,
+    "products": by_products,
+    "kernel products": by_kernel_products,
+}

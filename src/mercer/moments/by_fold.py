@@ -1,0 +1,132 @@
+"""Moments of all rows, in one piece or by fold, from one pass over the shards.
+
+.. math:: S^{(k)} = \\sum_j \\sum_{i \\in D_j,\\, \\mathrm{fold}(i) = k} w_i h(x_i) h(x_i)'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mercer.bases import BasisTransformer
+from mercer.contracts import Array, Reading, Targets
+from mercer.engines import Lanes, count_numbers
+from mercer.moments.accumulate import MomentSums, Workspace
+from mercer.moments.moments import Moments
+from mercer.moments.queries import PartialMoments, QuerySums
+from mercer.sampling import fold_labels
+from mercer.sources.checked import checked_blocks
+from mercer.sources.rowset import RowSet
+from mercer.sources.shards import Shard
+
+#: A block's fold, its columns (X, Y, weight, and queries where there are some), and its rows.
+Piece = tuple[int, tuple[Any, ...], int]
+
+
+def sum_moments(
+    rows: RowSet,
+    targets: Targets,
+    basis: BasisTransformer,
+    reading: Reading,
+    seed: int,
+    *,
+    with_gram: bool = True,
+    record: str = "moments",
+) -> list[Moments]:
+    """Return the moments of all rows, one for each fold; ``seed`` deals rows to folds."""
+    # Shards add up values and solve nothing: they need no whitener, unless it is there already.
+    functions = basis if rows.one_place else basis.without_whitener()
+    sums = rows.sum(
+        moments_of,
+        add_folds,
+        targets,
+        rows.share(functions, "basis", numbers_of(functions)),
+        rows.reading(reading),
+        seed,
+        with_gram,
+        label=record,
+        record=record,
+    )
+    return [part.moments if isinstance(part, PartialMoments) else part for part in sums]
+
+
+def moments_of(
+    shard: Shard,
+    targets: Targets,
+    basis: BasisTransformer,
+    reading: Reading,
+    seed: int,
+    with_gram: bool = True,
+) -> list[Moments] | list[PartialMoments]:
+    """Return the moments of a shard, by fold: a task."""
+    with shard.naming():
+        pieces = _pieces(shard, targets, reading, shard.seed(seed))
+
+        def make() -> list[MomentSums]:
+            workspace = Workspace(basis.size, basis.precision_)
+            return [
+                MomentSums(basis, targets.outputs, workspace, with_gram)
+                if targets.pairs is None
+                else QuerySums(basis, targets.outputs, targets.pairs, workspace, with_gram)
+                for _ in range(reading.folds)
+            ]
+
+        done = 0
+
+        def report(piece: Piece) -> None:
+            nonlocal done
+            done += piece[2]
+            shard.report("moments", done)
+
+        lanes = Lanes(make, reading.lanes).run(
+            pieces, lambda sums, piece: sums[piece[0]].add(*piece[1]), report
+        )
+        for lane in lanes[1:]:
+            for total, part in zip(lanes[0], lane, strict=True):
+                total.absorb(part)
+        return [sums.part() for sums in lanes[0]]
+
+
+def _pieces(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iterator[Piece]:
+    """Yield blocks of rows, each of one fold.
+
+    Where targets are ranked within queries, queries are dealt to folds as a whole: by the seed of
+    the targets, so that all parts of a query have the same fold.
+    """
+    pairs, folds = targets.pairs, reading.folds
+    dealt: Array | None = None
+    if pairs is not None and folds > 1:
+        deal = np.random.default_rng(targets.seed)
+        dealt = fold_labels(len(pairs.weight), folds, deal, reading.held_out)
+    # With folds, as many rows are read as fill a block for each, so that blocks stay large.
+    blocks = checked_blocks(shard.source, targets, reading.block_rows * folds, partial=True)
+    for number, (block, Y) in enumerate(blocks):
+        columns: tuple[Any, ...] = (block.X, Y, block.weight)
+        if pairs is not None:
+            columns = (*columns, targets.codes(block))
+        if folds == 1:
+            yield 0, columns, block.n_rows
+            continue
+        if dealt is not None:
+            labels = dealt[columns[-1]]
+        else:
+            deal = np.random.default_rng([seed, number])
+            labels = fold_labels(block.n_rows, folds, deal, reading.held_out)
+        for fold in range(folds):
+            at = np.flatnonzero(labels == fold)
+            if len(at) or pairs is None:
+                taken = tuple(None if column is None else column[at] for column in columns)
+                yield fold, taken, len(at)
+
+
+def add_folds(left: list[Any], right: list[Any]) -> list[Any]:
+    """Add moments that are kept in pieces, piece by piece."""
+    return [a + b for a, b in zip(left, right, strict=True)]
+
+
+def numbers_of(basis: BasisTransformer) -> int:
+    """Return how many numbers it takes to send a basis."""
+    state: dict[str, Any] = basis.__getstate__()  # type: ignore[assignment]
+    return sum(count_numbers(value) for name, value in state.items() if name != "_n_read")

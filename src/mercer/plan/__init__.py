@@ -1,0 +1,15 @@
+"""Sizes, precision, memory and cost of a fit, before any work is done."""
+
+from mercer.plan.memory_limit import human_bytes, parse_memory
+from mercer.plan.moments_or_products import plan_fit
+from mercer.plan.plan import FULL_ROWS, Plan, Sized, make_plan
+
+__all__ = [
+    "FULL_ROWS",
+    "Plan",
+    "Sized",
+    "human_bytes",
+    "make_plan",
+    "parse_memory",
+    "plan_fit",
+]

@@ -1,0 +1,132 @@
+"""Moments or products: which way to solve, and what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mercer.bases import Landmarks
+from mercer.contracts import Precision
+from mercer.engines import available_cores
+from mercer.plan import cost
+from mercer.plan.memory_limit import human_bytes, parse_memory
+from mercer.plan.plan import BLOCK_ENTRIES, Plan, Shape, chosen_basis, make_plan
+from mercer.request import Request
+from mercer.solvers import BaseSolver, PreconditionedCG, Ridge
+from mercer.systems.by_kernel_products import TILE_COLUMNS, TILE_ROWS
+from mercer.validation import MemoryLimitError
+
+#: The largest automatic rank of the full kernel's preconditioner.
+RANK = 2000
+#: Entries of a tile of the full kernel.
+TILE = TILE_ROWS * TILE_COLUMNS
+
+
+def plan_fit(rows: Shape, request: Request) -> tuple[Plan, BaseSolver]:
+    """Return the plan, and the solver: chosen by the cost model where the request names none."""
+    solver = request.solver
+    if solver is not None:
+        by_products = solver.needs == "products"
+        return (product_plan if by_products else make_plan)(rows, request), solver
+    direct, refused = None, None
+    try:
+        direct = make_plan(rows, request)
+    except MemoryLimitError as error:
+        refused = error
+    products = PreconditionedCG()
+    indirect = None
+    if direct is not None and _moment_seconds(rows, direct, request) < cost.NEGLIGIBLE:
+        return direct, Ridge()
+    if not request.needs_sums:
+        try:
+            indirect = product_plan(rows, replace(request, solver=products))
+        except MemoryLimitError as error:
+            refused = refused or error
+    if direct is None and indirect is None:
+        assert refused is not None
+        raise refused
+    if direct is None:
+        assert indirect is not None
+        return replace(indirect, solver_reason="moments would not fit the memory limit"), products
+    if indirect is None or direct.size != indirect.size:
+        return direct, Ridge()
+    before = _moment_seconds(rows, direct, request)
+    after = _product_seconds(rows, indirect, request)
+    factor = cost.ADVANTAGE_OPEN if request.open_alpha else cost.ADVANTAGE
+    reason = f"moments about {before:.1f} s, products about {after:.1f} s by the cost model"
+    if before > factor * after:
+        return replace(indirect, solver_reason=reason), products
+    return replace(direct, solver_reason=reason), Ridge()
+
+
+def _moment_seconds(rows: Shape, plan: Plan, request: Request) -> float:
+    if plan.basis.dual:
+        return cost.full_direct_seconds(rows.n_rows, rows.n_features, request.open_alpha)
+    single = plan.precision == "float32"
+    return cost.direct_seconds(rows.n_rows, plan.size, rows.n_features, request.open_alpha, single)
+
+
+def _product_seconds(rows: Shape, plan: Plan, request: Request) -> float:
+    n_rows, columns, open_alpha = rows.n_rows, rows.n_features, request.open_alpha
+    if plan.basis.dual:
+        return cost.full_product_seconds(n_rows, columns, plan.sample, open_alpha)
+    return cost.product_seconds(n_rows, plan.size, columns, request.outputs, plan.keep, open_alpha)
+
+
+def product_plan(rows: Shape, request: Request) -> Plan:
+    """Return the plan of a fit by products, with a pilot where alpha is open."""
+    solver = request.solver
+    assert isinstance(solver, PreconditionedCG)
+    limit = parse_memory(request.memory_limit)
+    kernel, dtype, outputs = request.kernel, request.dtype, request.outputs
+    n_rows, columns = rows.n_rows, rows.n_features
+    chosen, reason = chosen_basis(rows, request, limit)
+    size = chosen.wanted_size(n_rows)
+    coarse = dtype == "float32" or (dtype == "auto" and kernel.bounded)
+    precision: Precision = "float32" if coarse else "float64"
+    width = 4 if coarse else 8
+    pilot = None
+    if request.open_alpha:
+        fewer = min(cost.PILOT, size)
+        basis = Landmarks(fewer) if chosen.dual else chosen.resized(fewer)
+        pilot = make_plan(rows, replace(request, basis=basis, solver=Ridge()))
+    cores = available_cores()
+    space = 3 * 8 * size * 60 * (outputs + 1)
+    if chosen.dual:
+        rank = solver.preconditioner or min(RANK, max(100, int(n_rows ** (2 / 3))))
+        sample = min(rank, n_rows)
+        tiles = cores * 8 * (2 + kernel.scratch) * TILE
+        memory = 8 * n_rows * (3 * sample + 2 * columns) + space + tiles + 16 * sample**2
+        block_rows, keep = 1, False
+    else:
+        sample = min(n_rows, solver.preconditioner or 2 * size)
+        block_rows = min(max(256, min(8192, BLOCK_ENTRIES // max(1, size))), max(1, n_rows))
+        block = cores * block_rows * (size * (width + 8 * kernel.scratch) + 32 * columns)
+        matrix = size**2 * (width + 16)
+        memory = matrix + block + space + 16 * sample * columns
+        values = n_rows * size * width
+        keep = solver.keep is True or (solver.keep == "auto" and memory + values <= limit)
+        memory += values if keep else 0
+    if memory > limit:
+        lower = "preconditioner of the solver" if chosen.dual else "n_components of the basis"
+        if keep:  # it was asked for: "auto" keeps only what fits
+            lower += ", use keep='auto' of the solver"
+        raise MemoryLimitError(
+            f"the fit by products needs about {human_bytes(memory)}, over the memory_limit of "
+            f"{human_bytes(limit)}: lower {lower}, or raise memory_limit"
+        )
+    return Plan(
+        chosen,
+        size,
+        precision,
+        block_rows,
+        cores,
+        1,
+        int(memory),
+        limit,
+        reason,
+        may_widen=dtype == "auto",
+        sample=sample,
+        keep=keep,
+        pilot=pilot,
+        solver_reason="asked for",
+    )

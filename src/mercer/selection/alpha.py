@@ -1,0 +1,41 @@
+"""Choose alpha along a path, by a criterion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.contracts import Array
+from mercer.selection.criteria import Criterion, Scored, Scores
+
+
+def choose_alpha(
+    system: Scored, alphas: Array | None, criterion: Criterion, rng: np.random.Generator
+) -> tuple[float, Array, Scores]:
+    """Return the best alpha, the path, and its scores."""
+    path = default_alphas(system) if alphas is None else alphas
+    scores = criterion.score(system, path, rng)
+    scale = float(system.target_square @ system.units)
+    return best_alpha(path, scores.mean, scale), path, scores
+
+
+def default_alphas(system: Scored, number: int = 20) -> Array:
+    """Return a path from the largest eigenvalue of A down to 1e-9 of it.
+
+    It ends earlier where the smallest eigenvalue is larger: an alpha well below it changes nothing.
+    """
+    values = system.spectrum.values
+    if not values.size or not values[-1] > 0:
+        return np.geomspace(1e-9, 1.0, number)
+    smallest = float(values[values > 0][0])
+    return np.geomspace(max(1e-9 * values[-1], 0.03 * smallest), values[-1], number)
+
+
+def best_alpha(alphas: Array, scores: Array, scale: float) -> float:
+    """Return the alpha of the lowest score; the largest one where no score is finite.
+
+    Scores that differ by less than their rounding count as equal, and the largest alpha wins: on
+    data that are fitted perfectly rounding must not choose. ``scale`` is the mean square of y.
+    """
+    finite = np.where(np.isfinite(scores), scores, np.inf)
+    lowest = max(float(finite.min()) * (1 + 1e-9), 1e-12 * scale)
+    return float(alphas[np.flatnonzero(finite <= lowest)[-1]])

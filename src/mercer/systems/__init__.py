@@ -1,0 +1,34 @@
+"""``(A + alpha) v = b`` in its forms: by moments, kernel matrix, products, or means of shards."""
+
+from mercer.systems.by_kernel_matrix import ABSENT, KernelMatrixSystem
+from mercer.systems.by_kernel_products import (
+    KernelProducts,
+    KernelProductSystem,
+    ShardedKernelProducts,
+)
+from mercer.systems.by_moments import MomentSystem
+from mercer.systems.by_products import ProductSystem
+from mercer.systems.direct import DirectSystem
+from mercer.systems.function_space import FunctionSystem
+from mercer.systems.iterated import IteratedSystem, Judge, KernelSystem, MatrixSystem
+from mercer.systems.mean_of_shards import MeanOfShards, MeanSystem
+from mercer.systems.spectrum import Spectrum
+
+__all__ = [
+    "ABSENT",
+    "DirectSystem",
+    "FunctionSystem",
+    "IteratedSystem",
+    "Judge",
+    "KernelMatrixSystem",
+    "KernelProductSystem",
+    "KernelProducts",
+    "KernelSystem",
+    "MatrixSystem",
+    "MeanOfShards",
+    "MeanSystem",
+    "MomentSystem",
+    "ProductSystem",
+    "ShardedKernelProducts",
+    "Spectrum",
+]

@@ -1,0 +1,252 @@
+"""The full kernel in its dual form: one coefficient a row.
+
+.. math:: (K + \\lambda W \\operatorname{diag}(1/w))\\, a = y - \\mu, \\qquad
+          \\textstyle\\sum_i a_i = 0 \\text{ determines the intercept } \\mu.
+
+Without an intercept mu is 0. The symmetric form ``B = D^(1/2) K D^(1/2) / W`` with ``D = diag(w)``
+(and K centered by the weighted mean where there is an intercept) has the same spectrum as A of the
+normal equations, so path, scores and effective dimension are computed as for any other basis.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mercer.contracts import Array, Solution
+from mercer.sampling import fold_labels
+from mercer.systems.direct import DirectSystem
+from mercer.systems.iterated import Judge, KernelSystem
+from mercer.systems.spectrum import Spectrum
+
+#: A weight that stands for 0: the row is there, and has no part in the fit.
+ABSENT = 1e-300
+
+
+class KernelMatrixSystem(DirectSystem):
+    """K, targets and weights of all rows; a solution is the coefficients of ``K(x_i, .)``.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Kernel matrix in float64.
+    Y : array of shape (n, k)
+        Targets.
+    weight : array of shape (n,)
+        Positive weights.
+    intercept : bool
+        Whether a constant is fitted without penalty.
+    units : array of shape (k,) or None
+        Squares of the units that targets are kept in; None means ones.
+    cutoff : bool
+        Whether alpha is a threshold for eigenvalues instead of a penalty.
+    """
+
+    offers = frozenset({"matrix", "steps"})
+    made_of, factored = "kernel matrix", "one Cholesky factorization of the kernel matrix"
+
+    def __init__(
+        self,
+        K: Array,
+        Y: Array,
+        weight: Array,
+        intercept: bool,
+        units: Array | None = None,
+        cutoff: bool = False,
+    ) -> None:
+        self.K, self.Y, self.rows_weight, self.intercept = K, Y, weight, intercept
+        self.units = np.ones(Y.shape[1]) if units is None else units
+        self.cutoff = cutoff
+        self.weight = float(weight.sum())
+        self.root = np.sqrt(weight)
+        share = weight / self.weight
+        self.mean_y = share @ Y if intercept else np.zeros(Y.shape[1])
+        self.mean_h = share @ K if intercept else np.zeros(len(K))
+        # The constant direction is always 0 when centered.
+        self.empty_directions = int(intercept)
+
+    @property
+    def target_square(self) -> Array:
+        """The weighted mean of y^2, centered with an intercept; shape (k,)."""
+        return np.asarray(self.rows_weight @ (self.Y - self.mean_y) ** 2 / self.weight)
+
+    @property
+    def count(self) -> float:
+        """What one row's share of the fit is measured against (see Moments)."""
+        return max(self.weight, float(np.count_nonzero(self.rows_weight > ABSENT)))
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """Eigenvalues s and vectors U of B; beta is ``sqrt(s) U' D^(1/2) (y - ybar) / sqrt(W)``."""
+        B = np.array(self.K)
+        if self.intercept:
+            B -= self.mean_h[:, None]
+            B -= self.mean_h[None, :]
+            B += self.mean_h @ self.rows_weight / self.weight
+        B *= self.root[:, None] / self.weight
+        B *= self.root[None, :]
+        raw = Spectrum.of(B, self.root[:, None] * (self.Y - self.mean_y) / np.sqrt(self.weight))
+        beta = np.sqrt(raw.values)[:, None] * raw.beta
+        return Spectrum(raw.values, raw.vectors, beta, self.cutoff)
+
+    def by_spectrum(self, alpha: float) -> Array:
+        """Return a from ``beta / (s + alpha)``, in eigencoordinates."""
+        spectrum = self.spectrum
+        filtered = spectrum.filter(alpha)[:, None] * spectrum.beta
+        scale = np.zeros_like(spectrum.values)
+        np.divide(1.0, np.sqrt(spectrum.values), out=scale, where=spectrum.values > 0)
+        a = self.root[:, None] * (spectrum.vectors @ (scale[:, None] * filtered))
+        a /= np.sqrt(self.weight)
+        if self.intercept:
+            # The constant direction has eigenvalue 0, and rounding mixes it into small ones.
+            a -= np.outer(self.rows_weight / self.weight, a.sum(axis=0))
+        return np.asarray(a)
+
+    def coefficients(self, value: Array) -> tuple[Array, Array]:
+        """Return the coefficients (n, k), which the solver finds, and their intercept (k,)."""
+        return value, np.asarray(self.mean_y - self.mean_h @ value)
+
+    def residual(self, value: Array, alpha: float) -> float:
+        """Return the relative residual of the equations of the rows."""
+        _, constant = self.coefficients(value)
+        left = self.Y - constant - self.K @ value
+        if not self.cutoff:
+            left -= alpha * self.weight * value / self.rows_weight[:, None]
+        scale = float(np.linalg.norm(self.Y - self.mean_y))
+        return float(np.linalg.norm(left)) / scale if scale > 0 else 0.0
+
+    def cholesky(self, alpha: float) -> Array | None:
+        """Solve with a bordered system for the intercept, or None if not positive definite."""
+        ridge = alpha * self.weight / self.rows_weight
+        # Rounding of the factorization grows with n and the largest eigenvalue (at most the trace).
+        noise = 4 * np.finfo(float).eps * len(self.K) * np.trace(self.K)
+        if not ridge.min() > noise:
+            return None
+        # The factor takes the place of one triangle and the diagonal of K, and the other triangle
+        # brings them back: for ten thousand rows a copy would cost as much as a sixth of the solve.
+        self.K = np.ascontiguousarray(self.K)
+        diagonal = self.K.diagonal().copy()
+        np.fill_diagonal(self.K, diagonal + ridge)
+        factor, info = lapack.dpotrf(self.K.T, lower=1, overwrite_a=1, clean=0)
+        if info == 0:
+            right = np.hstack([self.Y, np.ones((len(self.Y), 1))])
+            solved, info = lapack.dpotrs(factor, right, lower=1)
+        _mirror_lower(self.K)
+        np.fill_diagonal(self.K, diagonal)
+        if info != 0:
+            return None
+        a, ones = solved[:, :-1], solved[:, -1:]
+        return np.asarray(a - ones * (a.sum(axis=0) / ones.sum()) if self.intercept else a)
+
+    def hidden(self, solution: Solution) -> int:
+        """Return 0: the kernel matrix is in float64."""
+        return 0
+
+    def kept(self) -> dict[str, Any]:
+        """Return what a fit remembers of the rows, to add others or to go on."""
+        return {"dual_rows": (self.Y, self.rows_weight)}
+
+    # -- errors on rows that were left out
+
+    def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
+        """Return held-out mean squared errors of shape (folds, alphas), by refitting."""
+        labels = self._dealt(n_splits, None, rng)
+        errors = np.full((n_splits, len(alphas)), np.nan)
+        for fold in range(n_splits):
+            out, rest = np.flatnonzero(labels == fold), np.flatnonzero(labels != fold)
+            if len(out) == 0 or len(out) == np.count_nonzero(labels >= 0):
+                continue
+            part = KernelMatrixSystem(
+                self.K[np.ix_(rest, rest)],
+                self.Y[rest],
+                self.rows_weight[rest],
+                self.intercept,
+                cutoff=self.cutoff,
+            )
+            weight = self.rows_weight[out] / self.rows_weight[out].sum()
+            for column, alpha in enumerate(alphas):
+                a, constant = part.coefficients(part.by_spectrum(alpha))
+                fitted = self.K[np.ix_(out, rest)] @ a + constant
+                errors[fold, column] = weight @ (self.Y[out] - fitted) ** 2 @ self.units
+        return errors
+
+    def left_out_errors(self, alphas: Array, sample: int | None, rng: np.random.Generator) -> Array:
+        """Return the mean leave-one-out squared error for every alpha.
+
+        Over all rows, whatever the sample: the eigenvectors give their leverages at no cost.
+        """
+        spectrum = self.spectrum
+        filters = np.stack([spectrum.filter(alpha) for alpha in alphas], axis=1)
+        kept = spectrum.values[:, None] * filters  # s / (s + alpha)
+        leverage = spectrum.vectors**2 @ kept
+        if self.intercept:
+            leverage += (self.rows_weight / self.weight)[:, None]
+        centered = self.root[:, None] * (self.Y - self.mean_y)
+        rotated = spectrum.vectors.T @ centered
+        errors = np.zeros((len(self.Y), len(alphas)))
+        for output, unit in enumerate(self.units):
+            fitted = spectrum.vectors @ (kept * rotated[:, output : output + 1])
+            residual = (centered[:, output : output + 1] - fitted) / self.root[:, None]
+            errors += unit * (residual / np.maximum(1.0 - leverage, 1e-12)) ** 2
+        return np.asarray(self.rows_weight @ errors / self.rows_weight.sum())
+
+    # -- iterations
+
+    @property
+    def _present(self) -> Array:
+        """Weights, with 0 for rows that have no part in the fit."""
+        return np.where(self.rows_weight > ABSENT, self.rows_weight, 0.0)
+
+    def _dealt(self, folds: int, share: float | None, rng: np.random.Generator) -> Array:
+        """Return the fold of every row, -1 for those that have no part in the fit."""
+        present = np.flatnonzero(self.rows_weight > ABSENT)
+        labels = np.full(len(self.Y), -1)
+        labels[present] = fold_labels(len(present), folds, rng, share)
+        return labels
+
+    def _iterated(self, weight: Array, alpha: float) -> KernelSystem:
+        return KernelSystem(self.K, self.Y, weight, self.intercept, alpha)
+
+    def at(self, alpha: float) -> KernelSystem:
+        """Return the system of all rows for one alpha."""
+        return self._iterated(self._present, alpha)
+
+    def training_error(self, system: KernelSystem) -> Judge:
+        """Return the function that measures a solution on all rows."""
+        return self._error(self._present, system)
+
+    def held_out(
+        self, rule: Any, alpha: float, rng: np.random.Generator, labels: Array | None
+    ) -> tuple[list[tuple[KernelSystem, Judge]], Array]:
+        """Return the system without each fold, with its error on that fold; and the folds."""
+        weight, found = self._present, []
+        if labels is None:
+            labels = self._dealt(rule.folds, rule.held_out, rng)
+        for fold in range(rule.folds) if rule.held_out is None else [1]:
+            out, rest = np.where(labels == fold, weight, 0), np.where(labels == fold, 0, weight)
+            if out.any() and rest.any():
+                part = self._iterated(rest, alpha)
+                found.append((part, self._error(out, part)))
+        return found, labels
+
+    def _error(self, weight: Array, fitted: KernelSystem) -> Judge:
+        def error(value: Array) -> float:
+            f = fitted.metric(value)
+            left = self.Y - f - fitted.constant(f)
+            return float(weight @ left**2 @ self.units / weight.sum())
+
+        return error
+
+
+def _mirror_lower(matrix: Array, tile: int = 512) -> None:
+    """Copy the lower triangle of a square matrix onto the upper one, tile by tile."""
+    for row in range(0, len(matrix), tile):
+        rows = slice(row, row + tile)
+        for column in range(0, row, tile):
+            columns = slice(column, column + tile)
+            matrix[columns, rows] = matrix[rows, columns].T
+        corner = matrix[rows, rows]
+        corner[...] = np.tril(corner) + np.tril(corner, -1).T

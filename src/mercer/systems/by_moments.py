@@ -1,0 +1,203 @@
+"""The system of a basis from sums over rows, for any alpha, and by fold.
+
+.. math:: A = R'(S/W - m m')R, \\qquad b = R'(t/W - m \\bar y), \\qquad f(x) = h(x)'Rv + \\mu,
+          \\quad \\mu = \\bar y - m'Rv
+
+(without m and the mean of y where there is no intercept).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.bases import BasisTransformer, Whitener
+from mercer.contracts import Array, Solution, Status
+from mercer.moments import Moments, NormalEquations
+from mercer.systems.direct import DirectSystem
+from mercer.systems.fold_errors import fold_errors
+from mercer.systems.iterated import Judge, MatrixSystem
+from mercer.systems.spectrum import Spectrum
+
+#: Share of directions below the rounding of float32 that a fit can do without.
+FEW = 0.05
+
+
+class MomentSystem(DirectSystem):
+    """Moments of a fixed basis, in one piece or by fold.
+
+    Parameters
+    ----------
+    folds : sequence of Moments
+        By fold; one if there are none.
+    basis : BasisTransformer
+        The fitted basis.
+    intercept : bool
+        Whether a constant is fitted.
+    units : array of shape (k,)
+        Squares of the units that targets are kept in: errors are in the user's.
+    cutoff : bool
+        Whether alpha is a threshold for eigenvalues instead of a penalty.
+    left_out : callable or None
+        Reads the rows again: ``(system, alphas, sample, rng)`` -> leave-one-out errors.
+    """
+
+    offers = frozenset({"matrix", "steps"})
+
+    def __init__(
+        self,
+        folds: Sequence[Moments],
+        basis: BasisTransformer,
+        intercept: bool,
+        units: Array,
+        cutoff: bool = False,
+        left_out: Callable[..., Array] | None = None,
+    ) -> None:
+        self.folds, self.basis, self.intercept = folds, basis, intercept
+        self.units, self.cutoff, self._left_out = units, cutoff, left_out
+
+    @cached_property
+    def whitener(self) -> Whitener:
+        """R of the basis."""
+        return self.basis.whitener()
+
+    @cached_property
+    def total(self) -> Moments:
+        """The moments of all folds together."""
+        total = self.folds[0]
+        for fold in self.folds[1:]:
+            total = total + fold
+        return total
+
+    @cached_property
+    def equations(self) -> NormalEquations:
+        """(A, b) of all rows, in whitened coordinates."""
+        return self.normal_equations(self.total)
+
+    @property
+    def A(self) -> Array:  # type: ignore[override]
+        """The matrix of all rows."""
+        return self.equations.A
+
+    @property
+    def b(self) -> Array:  # type: ignore[override]
+        """The right-hand sides of all rows."""
+        return self.equations.b
+
+    @property
+    def target_square(self) -> Array:
+        """Mean square of y, centered with an intercept; shape (k,)."""
+        return np.asarray(self.equations.target_square)
+
+    @property
+    def count(self) -> float:
+        """How many rows the fit counts as."""
+        return float(self.equations.count)
+
+    @property
+    def weight(self) -> float:
+        """The sum of the rows' weights."""
+        return self.total.weight
+
+    @property
+    def mean_h(self) -> Array:
+        """Mean of h, zeros without an intercept."""
+        return np.asarray(self.equations.mean_h)
+
+    @property
+    def mean_y(self) -> Array:
+        """Mean of y, zeros without an intercept."""
+        return np.asarray(self.equations.mean_y)
+
+    @cached_property
+    def directions(self) -> Array:
+        """``T = R U`` of shape (M, M): the eigendirections in the functions of the moments."""
+        return self.whitener.coefficients(self.spectrum.vectors)
+
+    def normal_equations(self, moments: Moments) -> NormalEquations:
+        """Return (A, b) of some of the rows, in whitened coordinates."""
+        return moments.normal_equations(self.whitener, self.intercept)
+
+    def coefficients(self, value: Array) -> tuple[Array, Array]:
+        """Return coefficients (M, k) and intercept (k,) for a solution in whitened coordinates."""
+        orthogonal = self.whitener.coefficients(value)
+        mean_h, mean_y = self.total.means(self.intercept)
+        return self.basis.coefficients(orthogonal), mean_y - mean_h @ orthogonal
+
+    def hidden(self, solution: Solution) -> int:
+        """Return how many directions float32 sums have hidden, where that is more than a few."""
+        if self.basis.precision_ != "float32" or solution.status is not Status.RANK_REDUCED:
+            return 0
+        dropped = self.spectrum.dropped
+        return dropped if dropped > FEW * len(self.spectrum.values) else 0
+
+    def kept(self) -> dict[str, Any]:
+        """Return what a fit remembers of the rows, to add others or to go on."""
+        return {"folds": list(self.folds)}
+
+    # -- errors on rows that were left out
+
+    def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
+        """Return held-out mean squared errors of shape (folds, alphas), from moments only."""
+        return fold_errors(self, alphas)
+
+    def left_out_errors(self, alphas: Array, sample: int | None, rng: np.random.Generator) -> Array:
+        """Return the mean leave-one-out squared error for every alpha."""
+        if self._left_out is None:
+            raise ValueError(
+                "leave-one-out needs the rows again, and these moments came without them "
+                "(partial_fit): use selection='gcv', or a number for alpha"
+            )
+        return self._left_out(self, alphas, sample, rng)
+
+    # -- iterations
+
+    def at(self, alpha: float) -> MatrixSystem:
+        """Return the system of all rows for one alpha."""
+        return self._iterated(self.equations, alpha)
+
+    def training_error(self, system: MatrixSystem) -> Judge:
+        """Return the function that measures a solution on all rows."""
+        return self._error(self.total, self.equations)
+
+    def held_out(
+        self, rule: Any, alpha: float, rng: np.random.Generator, labels: Array | None
+    ) -> tuple[list[tuple[MatrixSystem, Judge]], None]:
+        """Return the system without each fold, with its error on that fold."""
+        found = []
+        for fold in self.folds if rule.held_out is None else self.folds[-1:]:
+            train = self.total - fold
+            if fold.rows > 0 and train.rows > 0:
+                part = self.normal_equations(train)
+                found.append((self._iterated(part, alpha), self._error(fold, part)))
+        return found, None
+
+    def _error(self, moments: Moments, equations: NormalEquations) -> Judge:
+        def error(value: Array) -> float:
+            c = self.whitener.coefficients(value)
+            by_column = moments.squared_error(c, equations.intercept(c)) / moments.target_weight
+            return float(by_column @ self.units)
+
+        return error
+
+    def _iterated(self, equations: NormalEquations, alpha: float) -> MatrixSystem:
+        """Return the system of normal equations; zero where all rows are alike.
+
+        Centering then leaves rounding in A and b, and a step as long as A is small would blow it
+        up.
+        """
+        m = self.whitener.vectors(equations.mean_h)
+        rounding = 8 * np.finfo(self.basis.precision_).eps * float(m @ m)
+        empty = bool(np.trace(equations.A) <= rounding)
+        A, b = equations.A, equations.b
+        return MatrixSystem(A, np.zeros_like(b) if empty else b, alpha)
+
+
+def eigen_directions(system: MomentSystem, alpha: float) -> tuple[Array, Array, Spectrum]:
+    """Return the directions that rounding has left, and ``1 / (s + alpha)`` along each."""
+    spectrum = system.spectrum
+    kept = spectrum.values > 0
+    return system.directions[:, kept], spectrum.filter(alpha)[kept], spectrum

@@ -1,0 +1,81 @@
+"""A system with a matrix: solved directly, by Cholesky for one alpha or its spectrum for many."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mercer.contracts import Array
+from mercer.systems.spectrum import Spectrum
+
+
+class DirectSystem:
+    """``(A + alpha) v = b`` with A in memory.
+
+    Parameters
+    ----------
+    A : array of shape (r, r)
+        Symmetric positive semi-definite.
+    b : array of shape (r, k)
+        Right-hand sides.
+    cutoff : bool
+        Whether alpha is a threshold for eigenvalues instead of a penalty.
+
+    Examples
+    --------
+    >>> system = DirectSystem(np.array([[3.0]]), np.array([[4.0]]))
+    >>> system.cholesky(1.0), system.spectrum.solve(1.0)
+    (array([[1.]]), array([[1.]]))
+    """
+
+    offers = frozenset({"matrix"})
+    #: What the matrix is of, for messages; and how many directions are 0 by construction.
+    made_of, factored = "moments", "one Cholesky factorization"
+    empty_directions = 0
+
+    def __init__(self, A: Array, b: Array, cutoff: bool = False) -> None:
+        self.A, self.b, self.cutoff = A, b, cutoff
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The eigendecomposition of A, and the coordinates of b."""
+        return Spectrum.of(self.A.copy(), self.b, self.cutoff)
+
+    @property
+    def has_spectrum(self) -> bool:
+        """Whether the eigendecomposition is there already, so that any alpha costs nothing."""
+        return "spectrum" in self.__dict__
+
+    def cholesky(self, alpha: float) -> Array | None:
+        """Solve by Cholesky, or return None where A + alpha I is not safely positive definite.
+
+        Safe means that ``A + alpha/4`` has a Cholesky factor too: rounding, which moves eigenvalues
+        up as far as down, is then below a quarter of the penalty.
+        """
+        A, b = self.A, self.b
+        if len(A) == 0:
+            return np.zeros(b.shape)
+        if not alpha > 0:
+            return None
+        diagonal = np.diag_indices_from(A)
+        for share in (0.25, 1.0):
+            shifted = np.array(A, order="F")
+            shifted[diagonal] += share * alpha
+            factor, info = lapack.dpotrf(shifted, lower=1, overwrite_a=1)
+            if info != 0:
+                return None
+        value, info = lapack.dpotrs(factor, b, lower=1)
+        return np.asarray(value)
+
+    def by_spectrum(self, alpha: float) -> Array:
+        """Solve by the eigendecomposition."""
+        return self.spectrum.solve(alpha)
+
+    def residual(self, value: Array, alpha: float) -> float:
+        """Return ``||(A + alpha) v - b|| / ||b||``; without alpha for a cut-off."""
+        image = self.A @ value
+        left = (image if self.cutoff else image + alpha * value) - self.b
+        scale = float(np.linalg.norm(self.b))
+        return float(np.linalg.norm(left)) / scale if scale > 0 else 0.0

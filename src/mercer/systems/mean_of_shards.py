@@ -1,0 +1,262 @@
+"""The ridge system of one shard, and the mean of those of all shards.
+
+With ``phi`` the whitened functions, followed by a constant where an intercept is fitted,
+
+.. math:: H_j = \\frac1{W_j} \\sum_{i \\in j} w_i \\varphi_i \\varphi_i' + \\lambda
+          \\begin{pmatrix} I & \\\\ & 0 \\end{pmatrix}, \\qquad
+          b_j = \\frac1{L_j} \\sum_{i \\in j} w_i \\varphi_i y_i',
+
+the second sum over rows with a label, of weight L_j. The system of all rows is
+``H = sum_j (W_j / W) H_j`` and ``b = sum_j (L_j / L) b_j``: the constant is a coordinate like the
+others here, because shards are not centered on the mean of all. Where some rows have no label,
+``(m - m_L) ybar`` is added to b: the means of ``phi`` over all rows and over those with a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from mercer.bases import BasisTransformer
+from mercer.bases.whitening import Whitener
+from mercer.contracts import Array, Reading, Targets
+from mercer.engines import count_numbers
+from mercer.moments import Moments
+from mercer.moments.by_fold import moments_of
+from mercer.moments.queries import PartialMoments
+from mercer.sources.rowset import Placed
+from mercer.sources.shards import Shard
+
+#: Eigenvalues below this, relative to the largest, are rounding where H has no Cholesky factor.
+ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class ShardSide:
+    """What a shard sends before the rounds.
+
+    ``means`` (2, r) are those of phi over all rows and over labelled ones, where an intercept is
+    fitted; ``model`` is the shard's own solution, where rounds start at their average.
+    """
+
+    weight: float
+    label_weight: float
+    b: Array
+    means: Array | None = None
+    model: Array | None = None
+
+
+class ShardSystem:
+    """``H_j`` as its Cholesky factor, and ``b_j``; what a shard keeps between rounds.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the rows of the shard.
+    whitener : Whitener
+        Of the basis that all shards share.
+    alpha : float
+        The penalty.
+    intercept : bool
+        Whether a constant is fitted.
+    """
+
+    def __init__(self, moments: Moments, whitener: Whitener, alpha: float, intercept: bool) -> None:
+        self.weight, self.label_weight = moments.weight, moments.target_weight
+        A = whitener.matrix(moments.gram)
+        b = whitener.vectors(moments.cross)
+        if intercept:
+            edge = whitener.vectors(moments.sum_h)
+            A = np.block([[A, edge[:, None]], [edge[None, :], np.full((1, 1), self.weight)]])
+            b = np.vstack([b, moments.sum_y[None, :]])
+        A /= self.weight or 1.0  # a shard without pairs to rank counts nothing
+        size = len(A) - intercept
+        A[np.arange(size), np.arange(size)] += alpha
+        self.b = b / (self.label_weight or 1.0)
+        self.means: Array | None = None
+        self._partial = moments.target_rows != moments.rows
+        if intercept:
+            labelled = whitener.vectors(moments.target_sum_h) / (self.label_weight or 1.0)
+            self.means = np.stack([edge / (self.weight or 1.0), labelled])
+        factor, info = lapack.dpotrf(np.asfortranarray(A), lower=1, clean=1)
+        self._factor: Array | None = factor if info == 0 else None
+        if self._factor is None:
+            # alpha is 0, or nearly: directions that the shard does not see stay as they are
+            self._matrix = A
+            values, vectors = np.linalg.eigh(A)
+            kept = values > ROUNDING * max(values[-1], 0.0)
+            self._root = vectors[:, kept] / np.sqrt(values[kept])
+
+    def product(self, V: Array) -> Array:
+        """Return ``H_j V``."""
+        if self._factor is None:
+            return np.asarray(self._matrix @ V)
+        half = blas.dtrmm(1.0, self._factor, V, lower=1, trans_a=1)
+        return np.asarray(blas.dtrmm(1.0, self._factor, half, lower=1))
+
+    def solve(self, R: Array) -> Array:
+        """Return ``H_j^-1 R``."""
+        if self._factor is None:
+            return np.asarray(self._root @ (self._root.T @ R))
+        return np.asarray(lapack.dpotrs(self._factor, R, lower=1)[0])
+
+    @property
+    def model(self) -> Array:
+        """The shard's own solution ``H_j^-1 b_j``."""
+        right = self.b
+        if self._partial and self.means is not None:
+            right = _shifted(right, self.means)
+        return self.solve(right)
+
+
+def _shifted(b: Array, means: Array) -> Array:
+    """Add ``(m - m_L) ybar`` to the right-hand side, whose last row is the mean of y."""
+    return np.vstack([b[:-1] + np.outer(means[0] - means[1], b[-1]), b[-1:]])
+
+
+class MeanOfShards:
+    """What rounds see: ``H`` by products, the mean of the inverses, and where to start.
+
+    Subclasses say how the answers of shards are combined to one.
+
+    Parameters
+    ----------
+    held : Placed
+        The system of every shard, where the shard is.
+    sides : sequence of ShardSide
+        What each has sent.
+    shares : tuple of arrays
+        What each shard counts in H, and in b; each sums to 1.
+
+    Attributes
+    ----------
+    gradients : list of float
+        The norm of every gradient that was preconditioned, relative to that of b: one a round.
+    """
+
+    offers = frozenset({"products"})
+    mixed = False
+
+    def __init__(
+        self, held: Placed, sides: Sequence[ShardSide], shares: tuple[Array, Array]
+    ) -> None:
+        self._held, self._shares = held, shares[0]
+        self._label_shares = shares[1]
+        self.b = self._combined([side.b for side in sides], self._label_shares)
+        models = [side.model for side in sides if side.model is not None]
+        self.start = self._combined(models, self._label_shares) if models else self.zero
+        self.gradients: list[float] = []
+
+    @property
+    def zero(self) -> Array:
+        """The zero function."""
+        return np.zeros_like(self.b)
+
+    def _combined(self, parts: Sequence[Array], shares: Array) -> Array:
+        raise TypeError(f"{type(self).__name__} does not define _combined()")
+
+    def _ask(self, question: str, V: Array) -> list[Array]:
+        """Ask every shard for its product or its solve with V, in shard order."""
+        return self._held.map(
+            answer_of, question, V, record=question, to_shard=count_numbers(V), light=True
+        )
+
+    def product(self, V: Array, exact: bool = True) -> Array:
+        """Return ``H V``."""
+        raise TypeError(f"{type(self).__name__} does not define product()")
+
+    def precondition(self, R: Array) -> Array:
+        """Return the mean of ``H_j^-1 R``, for a gradient R."""
+        raise TypeError(f"{type(self).__name__} does not define precondition()")
+
+    def average(self) -> Array:
+        """Return the average of the shards' own solutions."""
+        return self._combined(self._held.map(model_of_system, record="models"), self._label_shares)
+
+    def start_gradient(self) -> Array:
+        """Return the gradient where rounds start."""
+        return self.product(self.start) - self.b if np.any(self.start) else -self.b
+
+    def objective(self, g: Array, gradient: Array) -> float:
+        """Return ``g'Hg / 2 - b'g``, from the gradient ``Hg - b``."""
+        return float(np.sum(g * (gradient - self.b))) / 2
+
+    def relative(self, gradient: Array) -> float:
+        """Return the norm of a gradient, relative to that at zero."""
+        scale = float(np.linalg.norm(self.b))
+        return float(np.linalg.norm(gradient)) / scale if scale else 0.0
+
+
+class MeanSystem(MeanOfShards):
+    """``sum_j (W_j / W) H_j`` in the coordinates of a basis that all shards share."""
+
+    def __init__(self, held: Placed, sides: Sequence[ShardSide]) -> None:
+        weights = np.array([side.weight for side in sides])
+        labels = np.array([side.label_weight for side in sides])
+        self.weight, self.label_weight = float(weights.sum()), float(labels.sum())
+        if not self.label_weight > 0:
+            raise ValueError("no row has a label: a fit needs some y that is not NaN")
+        super().__init__(held, sides, (weights / self.weight, labels / self.label_weight))
+        if self.label_weight != self.weight and all(side.means is not None for side in sides):
+            of_all, of_labelled = (
+                self._combined([side.means[at] for side in sides if side.means is not None], share)
+                for at, share in enumerate((self._shares, self._label_shares))
+            )
+            self.b = _shifted(self.b, np.stack([of_all, of_labelled]))
+
+    def _combined(self, parts: Sequence[Array], shares: Array) -> Array:
+        total = np.zeros_like(parts[0])
+        for share, part in zip(shares, parts, strict=True):
+            total += share * part
+        return total
+
+    def product(self, V: Array, exact: bool = True) -> Array:
+        """Return the mean of ``H_j V``."""
+        return self._combined(self._ask("product", V), self._shares)
+
+    def precondition(self, R: Array) -> Array:
+        """Return the mean of ``H_j^-1 R``, for a gradient R."""
+        self.gradients.append(self.relative(R))
+        return self._combined(self._ask("solve", R), self._shares)
+
+
+def system_of(
+    shard: Shard,
+    targets: Targets,
+    basis: BasisTransformer,
+    reading: Reading,
+    alpha: float,
+    intercept: bool,
+) -> ShardSystem:
+    """Return the system of a shard, which it keeps between rounds: a task."""
+    (moments,) = moments_of(shard, targets, basis, reading, 0)
+    if isinstance(moments, PartialMoments):
+        moments = moments.moments
+    return ShardSystem(moments, basis.whitener(), alpha, intercept)
+
+
+def side_of(system: Any, with_model: bool) -> ShardSide:
+    """Return what a shard sends before the rounds: a task."""
+    return ShardSide(
+        system.weight,
+        system.label_weight,
+        system.b,
+        getattr(system, "means", None),
+        system.model if with_model else None,
+    )
+
+
+def model_of_system(system: Any) -> Array:
+    """Return a shard's own solution: a task."""
+    model: Array = system.model
+    return model
+
+
+def answer_of(system: Any, question: str, V: Array) -> Array:
+    """Return a shard's product or solve with V: a task."""
+    found: Array = getattr(system, question)(V)
+    return found
