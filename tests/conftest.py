@@ -13,8 +13,8 @@ settings.register_profile("same every time", deadline=None, derandomize=True, ma
 settings.load_profile("same every time")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread():
-    """Use one thread for linear algebra: on small matrices a second one only waits."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop():
+    """Use one thread for linear algebra, also in doctests: on small matrices others only wait."""
     with threadpool_limits(limits=1):
-        yield
+        return (yield)

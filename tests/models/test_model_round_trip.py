@@ -96,6 +96,14 @@ def test_every_kernel_and_basis(kernel, basis, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "kernel", ["threshold units", "rectified units", "spline", "linear", "sum", "product"]
+)
+def test_every_kind_of_random_feature(kernel, tmp_path):
+    model = KernelRegressor(KERNELS[kernel], RandomFeatures(32), random_state=0).fit(X, Y)
+    assert_same(model, load(save(model, tmp_path / "model")), NEW)
+
+
+@pytest.mark.parametrize(
     "labels",
     [
         np.array(["red", "dark blue", "grün"]),

@@ -147,6 +147,17 @@ def test_an_overflow_of_any_function_is_found(large):
         sums_of(basis, X, np.ones((4, 1)))
 
 
+def test_running_sums_of_float32_blocks_are_kept_in_float64():
+    """Of 2,000 blocks each rounds its own products; what was added before is not rounded again."""
+    X = np.random.default_rng(0).random((10_000, 2))
+    basis = basis_at(rows(5, seed=7), LaplacianL1(0.5), "float32")
+    H = basis.graded(X).astype(np.float64)
+    found = sums_of(basis, X, np.ones((len(X), 1)), block=5)
+    assert {getattr(found, name).dtype for name in ("gram", "cross", "sum_h")} == {H.dtype}
+    error = np.abs(found.gram - H.T @ H) / np.sqrt(np.outer(*[np.sum(H**2, axis=0)] * 2))
+    assert error.max() < 3e-8
+
+
 def test_absorbing_a_lane_adds_it():
     X, Y = rows(), targets(rows(), outputs=2)
     basis = basis_at(rows(5, seed=7), LaplacianL1(0.5))

@@ -189,6 +189,10 @@ def test_no_workers_at_all():
         assert time.monotonic() - began < 30
 
 
+def statuses(dask_scheduler):
+    return [worker.status.name for worker in dask_scheduler.workers.values()]
+
+
 def test_workers_that_are_paused_for_memory():
     limits = {"target": False, "spill": False, "pause": 0.05, "terminate": False}
     settings = {f"distributed.worker.memory.{name}": value for name, value in limits.items()}
@@ -198,6 +202,9 @@ def test_workers_that_are_paused_for_memory():
         cluster_of(1, memory_limit="500MB") as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
+        began = time.monotonic()
+        while client.run_on_scheduler(statuses) != ["paused"] and time.monotonic() < began + 60:
+            time.sleep(0.05)  # it starts before it looks at its memory
         began = time.monotonic()
         with pytest.raises(EngineError, match="have been paused for 1 s"):
             DaskEngine(client, patience=1.0).map(abs, [1] * 20, label="numbers")

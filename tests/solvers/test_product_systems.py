@@ -142,6 +142,13 @@ def test_dependent_functions_need_more_than_one_attempt():
     assert SamplePreconditioner(basis, X, None, 0.0, True, True).factor is not None
 
 
+def test_more_is_added_to_the_diagonal_until_there_is_a_factor():
+    """Ten rows do not span thirty functions, and there is no penalty."""
+    basis = fitted(RandomFeatures(30))
+    assert SamplePreconditioner(basis, X[:10], None, 0.0, True, True, attempts=1).factor is None
+    assert SamplePreconditioner(basis, X[:10], None, 0.0, True, True).factor is not None
+
+
 @pytest.mark.parametrize("exact", [True, False])
 def test_kernel_products_are_those_with_the_kernel_matrix(exact, monkeypatch):
     monkeypatch.setattr(mercer.systems.by_kernel_products, "TILE_ROWS", 64)

@@ -52,6 +52,14 @@ def test_the_residuals_that_are_reported_are_those_that_are(name, alpha):
         before = iterate.residuals
 
 
+@over_spectra
+def test_there_are_no_more_steps_than_unknowns(name):
+    """Directions are orthogonal to the last digits: rounding does not pass for a new one."""
+    found = list(KCGM().iterates(system(SPECTRA[name], outputs=2)))
+    assert len(found) == 24
+    assert found[-1].note
+
+
 def test_b_that_no_polynomial_reaches_soon():
     """Noise in every direction, also where A is tiny: the residual stays, the steps are right."""
     A = matrix(SPECTRA["ill-conditioned"])

@@ -54,6 +54,16 @@ def test_a_good_preconditioner_takes_one_step():
     assert (found.status, found.steps) == (Status.CONVERGED, 1)
 
 
+def test_every_step_is_preconditioned():
+    """Three directions besides what the preconditioner knows: four steps, however bad A is."""
+    known, more = spread(60, 1e4), np.random.default_rng(2).standard_normal((60, 3))
+    A, b = known + more @ more.T, np.random.default_rng(1).standard_normal((60, 1))
+    found = conjugate_gradients(Dense(A, b, np.linalg.inv(known)), 1e-6, 100)
+    assert found.status is Status.CONVERGED
+    assert found.steps <= 5
+    assert conjugate_gradients(Dense(A, b), 1e-6, 100).steps > 30
+
+
 def test_columns_share_their_space():
     """Two right-hand sides, each in the other's Krylov space, cost no more steps than one."""
     A = spread(40, 100)
