@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from experiments.scaffold.timing import answer, fresh, peak_bytes
+
+from benchmarks.data import BANDWIDTH, covtype, kin40k, nystroem_ridge
 
 
-def peak_bytes() -> int:
-    """Return the largest resident size of this process so far."""
-    from mercer.engines.memory import peak_memory
-
-    peak = peak_memory()
-    if peak is None:
-        raise OSError("this system does not report the peak memory of a process")
-    return peak
+@contextmanager
+def measured() -> Iterator[dict[str, Any]]:
+    """Note seconds, and bytes before and at the peak, of what is done inside."""
+    found: dict[str, Any] = {"before": peak_bytes()}
+    start = time.perf_counter()
+    yield found
+    found["seconds"] = time.perf_counter() - start
+    found["peak"] = peak_bytes()
 
 
 def covtype_fit(
     method: str, landmarks: int, rows: int, alpha: float, **settings: Any
 ) -> dict[str, Any]:
     """Fit covtype by one method; return seconds, test error, steps and bytes."""
-    from benchmarks.data import BANDWIDTH, covtype
     from mercer import Gaussian, KernelRegressor, Landmarks, PreconditionedCG
 
     data = covtype(rows)
-    before = peak_bytes()
-    start = time.perf_counter()
     if method == "scikit-learn":
-        from sklearn.kernel_approximation import Nystroem
-        from sklearn.linear_model import Ridge
-        from sklearn.pipeline import make_pipeline
-
-        model: Any = make_pipeline(
-            Nystroem(gamma=0.5 / BANDWIDTH**2, n_components=landmarks, random_state=0),
-            Ridge(alpha=alpha * rows),
-        )
+        model = nystroem_ridge(landmarks, alpha, rows)
     else:
         solver = "ridge" if method == "moments" else PreconditionedCG(keep=settings.pop("keep"))
         model = KernelRegressor(
@@ -50,12 +42,10 @@ def covtype_fit(
             random_state=0,
             **settings,
         )
-    model.fit(data.X, data.Y)
-    seconds = time.perf_counter() - start
-    peak = peak_bytes()
+    with measured() as found:
+        model.fit(data.X, data.Y)
     steps = getattr(model, "n_iter_", 0) if method == "products" else 0
-    error = data.error(model.predict(data.X_test))
-    return {"seconds": seconds, "error": error, "steps": steps, "before": before, "peak": peak}
+    return found | {"error": data.error(model.predict(data.X_test)), "steps": steps}
 
 
 def kin40k_fit(
@@ -63,54 +53,74 @@ def kin40k_fit(
 ) -> dict[str, Any]:
     """Fit the full kernel of kin40k by products; return seconds, residual, steps and bytes."""
     from mercer import Gaussian, KernelRegressor, PreconditionedCG
-    from mercer.systems.by_kernel_products import KernelProducts
 
     X, y = kin40k()
     X, y = X[:rows], y[:rows]
-    before = peak_bytes()
-    start = time.perf_counter()
-    solver = PreconditionedCG(tolerance, max_steps, rank)
+    kernel, solver = Gaussian(bandwidth), PreconditionedCG(tolerance, max_steps, rank)
     model = KernelRegressor(
-        Gaussian(bandwidth), "full", alpha, solver=solver, fit_intercept=False, random_state=0
+        kernel, "full", alpha, solver=solver, fit_intercept=False, random_state=0
     )
-    model.fit(X, y)
-    seconds = time.perf_counter() - start
-    peak = peak_bytes()
-    products = KernelProducts(model.kernel_, X, "float64")
-    left = y[:, None] - products.product(model.coef_, True) - alpha * rows * model.coef_
-    return {
-        "seconds": seconds,
+    with measured() as found:
+        model.fit(X, y)
+    left = y - alpha * rows * model.coef_[:, 0]
+    for start in range(0, rows, 500):
+        block = slice(start, start + 500)
+        left[block] -= kernel(X[block], X) @ model.coef_[:, 0]
+    return found | {
         "residual": float(np.linalg.norm(left) / np.linalg.norm(y)),
         "steps": model.n_iter_,
         "status": model.fit_.solution.status.name,
-        "before": before,
-        "peak": peak,
     }
 
 
-def kin40k() -> tuple[np.ndarray, np.ndarray]:
-    """Return kin40k, standardized."""
-    from mercer.datasets import load_real
+def file_fit(path: str, target: str, landmarks: int) -> dict[str, Any]:
+    """Fit rows of a file; return seconds, bytes, and the bytes that the plan had foreseen."""
+    import mercer
 
-    data = load_real("kin40k")
-    X, y = np.asarray(data.X, dtype=float), np.asarray(data.y, dtype=float)
-    return (X - X.mean(0)) / X.std(0), (y - y.mean()) / y.std()
+    with measured() as found:
+        basis = mercer.Landmarks(landmarks)
+        model = mercer.KernelRegressor("gaussian", basis, alpha=1e-6, random_state=0)
+        model.fit(mercer.open_rows(path, target))
+    return found | {"estimate": model.fit_.plan.memory}
 
 
-def run_child(task: str, **settings: Any) -> dict[str, Any]:
-    """Run one of the above in a fresh process."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "benchmarks.child", task, json.dumps(settings)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found = json.loads(done.stdout.splitlines()[-1])
+def public_fit(path: str, target: str, model: Any) -> dict[str, Any]:
+    """Fit a model that is described by its public name to the rows of a file."""
+    import mercer
+    from benchmarks.worker import made
+
+    with measured() as found:
+        made(model).fit(mercer.open_rows(path, target))
+    return found
+
+
+def pool_fit(task: str, path: str, features: int, budget: int) -> dict[str, Any]:
+    """Fit a regression to a memory map, or score it as a pool; return bytes and all seconds."""
+    import mercer
+
+    pool = np.load(path, mmap_mode="r")
+    settings: dict[str, Any] = {
+        "kernel": mercer.Gaussian(6.0),
+        "basis": mercer.RandomFeatures(features, random_state=0),
+        "alpha": 1e-4,
+        "random_state": 0,
+    }
+    with measured() as found:
+        if task == "moments":
+            model = mercer.KernelRegressor(**settings, solver="ridge").fit(pool, pool[:, 0])
+            stages = model.fit_.seconds
+        else:
+            stages = mercer.ImportanceLabeller(**settings, budget=budget).fit(pool).seconds_
+    return found | {"stages": stages}
+
+
+def run_child(task: str, /, **settings: Any) -> dict[str, Any]:
+    """Run one of the above in a fresh process, and tell of it."""
+    found: dict[str, Any] = fresh("benchmarks.child", task, settings)
     told = {k: round(v, 4) if isinstance(v, float) else v for k, v in found.items()}
     print(f"  {task} {settings}: {told}", flush=True)
-    return dict(found)
+    return found
 
 
 if __name__ == "__main__":
-    tasks = {"covtype_fit": covtype_fit, "kin40k_fit": kin40k_fit}
-    print(json.dumps(tasks[sys.argv[1]](**json.loads(sys.argv[2]))))
+    answer({one.__name__: one for one in (covtype_fit, kin40k_fit, file_fit, public_fit, pool_fit)})

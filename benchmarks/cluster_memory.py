@@ -5,10 +5,12 @@ from __future__ import annotations
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from experiments.scaffold.tables import Table
+from experiments.scaffold.timing import peak_bytes
 
-from benchmarks.child import peak_bytes
+from benchmarks.data import write_parquet
 
 FILES, ROWS, COLUMNS, GROUP = 12, 1_000_000, 20, 25_000
 LANDMARKS, LIMIT = 300, "500MB"
@@ -16,20 +18,12 @@ LANDMARKS, LIMIT = 300, "500MB"
 
 def write_rows(folder: Path, files: int = FILES, rows: int = ROWS) -> int:
     """Write Parquet files of noise with a signal; return the bytes of the rows in memory."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rng = np.random.default_rng(0)
     for number in range(files):
-        X = rng.standard_normal((rows, COLUMNS))
-        table = pa.table(
-            {f"x{j}": X[:, j] for j in range(COLUMNS)} | {"y": np.sin(X[:, 0]) + X[:, 1]}
-        )
-        pq.write_table(table, folder / f"part{number:02d}.parquet", row_group_size=GROUP)
+        write_parquet(folder / f"part{number:02d}.parquet", rows, COLUMNS, GROUP, seed=number)
     return files * rows * (COLUMNS + 1) * 8
 
 
-def fit_on_workers(folder: Path, limit: str, workers: int = 2) -> dict[str, object]:
+def fit_on_workers(folder: Path, limit: str, workers: int = 2) -> dict[str, Any]:
     """Fit on a cluster whose workers may take ``limit`` each; return seconds, peaks and score."""
     import dask
     from distributed import Client, LocalCluster
@@ -61,17 +55,21 @@ def fit_on_workers(folder: Path, limit: str, workers: int = 2) -> dict[str, obje
         }
 
 
-def run() -> list[str]:
+def run() -> list[object]:
     with tempfile.TemporaryDirectory() as name:
         size = write_rows(Path(name))
         found = fit_on_workers(Path(name), LIMIT)
+    table = Table(["worker after import", "peak of a worker", "fit"])
+    table.add(
+        [
+            f"{found['before'] / 1e6:,.0f} MB",
+            f"**{found['peak'] / 1e6:,.0f} MB**",
+            f"{found['seconds']:.0f} s",
+        ]
+    )
     return [
         f"{FILES * ROWS:,} x {COLUMNS} float64 rows in {FILES} Parquet files, {size / 1e6:,.0f} MB "
         f"in memory, {LANDMARKS} landmarks, {found['shards']} shards (row groups), on "
         f"{found['workers']} Dask workers with a memory limit of {LIMIT} each:",
-        "",
-        "| worker after import | peak of a worker | fit |",
-        "|---|---|---|",
-        f"| {found['before'] / 1e6:,.0f} MB | **{found['peak'] / 1e6:,.0f} MB** | "
-        f"{found['seconds']:.0f} s |",
+        table,
     ]

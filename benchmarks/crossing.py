@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from experiments.scaffold.tables import Table
+
 from benchmarks.child import run_child
 from benchmarks.data import ALPHA, TRAIN
 
@@ -11,7 +13,7 @@ LARGEST = {"moments": 10_000, "scikit-learn": 5000}
 WIDE, MANY = 20_000, 250_000
 
 
-def run(repeats: int = 1) -> list[str]:
+def run() -> list[object]:
     table: dict[int, dict[str, dict]] = {}
     for size in SIZES:
         table[size] = {}
@@ -33,25 +35,19 @@ def run(repeats: int = 1) -> list[str]:
         keep=False,
         memory_limit="9GB",
     )
-    lines = [
+    rows = Table(["landmarks", "moments", "products", "steps", "scikit-learn"])
+    for size, row in table.items():
+        cells = [_cell(row.get(method)) for method in ("moments", "products", "scikit-learn")]
+        rows.add([f"{size:,}", *cells[:2], str(row["products"]["steps"]), cells[2]])
+    return [
         f"covtype, {TRAIN:,} rows, alpha = {ALPHA:g}: seconds to fit (test error; peak memory of "
         f"the process), one run each. Products are faster from {crossing:,} landmarks on (of those "
         f"tried).",
-        "",
-        "| landmarks | moments | products | steps | scikit-learn |",
-        "|---|---|---|---|---|",
-    ]
-    for size, row in table.items():
-        cells = [_cell(row.get(method)) for method in ("moments", "products", "scikit-learn")]
-        steps = row["products"]["steps"]
-        lines.append(f"| {size:,} | {cells[0]} | {cells[1]} | {steps} | {cells[2]} |")
-    lines += [
-        "",
+        rows,
         f"{WIDE:,} landmarks on {MANY:,} rows, values evaluated anew at each step: "
         f"{wide['seconds']:.0f} s, {wide['steps']} steps, test error {wide['error']:.4f}, peak "
         f"{wide['peak'] / 1e9:.1f} GB.",
     ]
-    return lines
 
 
 def _cell(found: dict | None) -> str:

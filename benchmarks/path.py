@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from experiments.scaffold.tables import Table
+from experiments.scaffold.timing import interleaved
+
 from benchmarks.data import ALPHA, BANDWIDTH, LANDMARKS, TRAIN, covtype
-from benchmarks.timing import interleaved
 from mercer import Gaussian, KernelRegressor, KFold, Landmarks, LeaveOneOut
 
 
-def run(repeats: int = 3) -> list[str]:
+def run(repeats: int) -> list[object]:
     data = covtype()
 
     def fit(**settings: object) -> KernelRegressor:
@@ -26,17 +28,13 @@ def run(repeats: int = 3) -> list[str]:
         {name: (lambda s=settings: fit(**s)) for name, settings in contenders.items()}, repeats
     )
     one = timed["one alpha"].median
-    lines = [
+    table = Table(["", "seconds", "fits", "alpha chosen", "test error"])
+    for name, found in timed.items():
+        error = data.error(found.value.predict(data.X_test))
+        cells = [f"{found.median:.2f}", f"{found.median / one:.2f}", f"{found.value.alpha_:.2g}"]
+        table.add([name, *cells, f"{error:.4f}"])
+    return [
         f"covtype as above ({TRAIN:,} rows, {LANDMARKS:,} landmarks, 7 outputs). Medians of "
         f"{repeats} interleaved repeats.",
-        "",
-        "| | seconds | fits | alpha chosen | test error |",
-        "|---|---|---|---|---|",
+        table,
     ]
-    for name, result in timed.items():
-        error = data.error(result.value.predict(data.X_test))
-        lines.append(
-            f"| {name} | {result.median:.2f} | {result.median / one:.2f} | "
-            f"{result.value.alpha_:.2g} | {error:.4f} |"
-        )
-    return lines

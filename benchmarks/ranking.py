@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import statistics
-import time
+from collections import defaultdict
+from functools import partial
 
 import numpy as np
+from experiments.scaffold.tables import Table
+from experiments.scaffold.timing import Timed
 
 from mercer import Gaussian, KernelRanker, KernelRegressor, RandomFeatures
 
 ROWS = (125_000, 250_000, 500_000, 1_000_000)
-FEATURES, PER_QUERY, REPEATS = 300, 20, 3
+FEATURES, PER_QUERY = 300, 20
 
 
 def rows(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -22,7 +24,7 @@ def rows(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, y, qid
 
 
-def run() -> list[str]:
+def run(repeats: int) -> list[object]:
     """Time fits with alpha given, one after the other, and again."""
     settings = {
         "kernel": Gaussian(6.0),
@@ -31,9 +33,8 @@ def run() -> list[str]:
         "dtype": "float64",
         "random_state": 0,
     }
-    table = []
-    seconds: dict[tuple[str, int], list[float]] = {}
-    for _ in range(REPEATS):
+    seconds: dict[tuple[str, int], Timed] = defaultdict(Timed)
+    for _ in range(repeats):
         for number in ROWS:
             X, y, qid = rows(number)
             for name, model, arguments in (
@@ -41,25 +42,21 @@ def run() -> list[str]:
                 ("one ranking", KernelRanker(**settings), (X, y)),
                 ("queries", KernelRanker(**settings), (X, y, qid)),
             ):
-                began = time.perf_counter()
-                model.fit(*arguments)
-                seconds.setdefault((name, number), []).append(time.perf_counter() - began)
-    median = {key: statistics.median(values) for key, values in seconds.items()}
+                seconds[name, number].add(partial(model.fit, *arguments))
+    median = {key: timed.median for key, timed in seconds.items()}
+    table = Table(
+        ["rows", "regression", "one ranking of all", "within queries", "queries / regression"]
+    )
     for number in ROWS:
         cells = [f"{number:,}"]
         for name in ("regression", "one ranking", "queries"):
             grown = median.get((name, number // 2))
             times = "" if grown is None else f" ({median[name, number] / grown:.2f}x)"
             cells.append(f"{median[name, number]:.2f} s{times}")
-        cells.append(f"{median['queries', number] / median['regression', number]:.2f}")
-        table.append("| " + " | ".join(cells) + " |")
+        table.add([*cells, f"{median['queries', number] / median['regression', number]:.2f}"])
     return [
         f"Random features, M = {FEATURES}, 20 columns, float64, alpha given; queries of "
         f"{PER_QUERY} rows. In brackets, how the time grows where rows double. Medians of "
-        f"{REPEATS} runs, one after the other.",
-        "",
-        "| rows | regression | one ranking of all | within queries | queries / regression |",
-        "|---|---|---|---|---|",
-        *table,
-        "",
+        f"{repeats} runs, one after the other.",
+        table,
     ]

@@ -1,18 +1,19 @@
-"""What the figures share: colors, sizes, and files that come out the same every time."""
+"""What the figures share: colors, sizes, and where they are written."""
 
 from __future__ import annotations
 
-from io import BytesIO
+import sys
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # for the scaffold of the experiments
 
 import matplotlib.pyplot as plt
+from experiments.scaffold import figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from PIL import Image
 
 FOLDER = Path(__file__).resolve().parent.parent / "_static"
 
@@ -21,15 +22,11 @@ BLUE, ORANGE, GREEN, PINK, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#5
 GRAY, LIGHT = "#555555", "#BBBBBB"
 
 plt.rcParams.update(
-    {
-        "figure.dpi": 100,
-        "savefig.dpi": 130,
-        "font.family": "DejaVu Sans",  # comes with matplotlib, so it is there everywhere
+    figures.BASE
+    | {
+        "figure.dpi": 130,
         "font.size": 9,
         "axes.titlesize": 9.5,
-        "axes.titlelocation": "left",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
         "axes.edgecolor": GRAY,
         "axes.labelcolor": GRAY,
         "xtick.color": GRAY,
@@ -42,13 +39,10 @@ plt.rcParams.update(
 
 
 def save(figure: Figure, name: str) -> None:
-    """Write ``_static/<name>.png``: 256 colors keep it small, no date keeps it the same."""
+    """Write ``_static/<name>.png``."""
     path = FOLDER / f"{name}.png"
-    drawn = BytesIO()
-    figure.savefig(drawn, metadata={"Software": None})
+    figures.save(figure, path)
     plt.close(figure)
-    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    image.save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 

@@ -55,5 +55,18 @@ def page(command: str, about: str, *parts: object) -> str:
     return "\n\n".join(["# Results", told, *map(str, parts)]) + "\n"
 
 
+def bytes_text(number: float) -> str:
+    """Write bytes for people.
+
+    >>> bytes_text(64_100), bytes_text(1.5e9)
+    ('64.1 kB', '1.5 GB')
+    """
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} GB"
+
+
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
