@@ -31,7 +31,7 @@ def run() -> list[object]:
     return [
         f"covtype as above ({TRAIN:,} rows, {LANDMARKS:,} landmarks): test error along alpha. "
         f"Largest difference of float32 from float64: **{worst:.4f}**. The last row sums the "
-        f"kernel values as they are, instead of graded functions, and solves likewise.",
+        f"kernel values as they are, instead of orthogonalized functions, and solves likewise.",
         table,
     ]
 

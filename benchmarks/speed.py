@@ -64,5 +64,5 @@ def run(repeats: int) -> list[object]:
         table,
         f"This machine's float32 SYRK rate is {rate / 1e9:.0f} G multiply-adds a second; the "
         f"moments reach {work / moments / rate:.0%} of it, the whole fit "
-        f"{work / best.median / rate:.0%} (kernel evaluation, grading and solve included).",
+        f"{work / best.median / rate:.0%} (with kernel values, orthogonalization and solve).",
     ]

@@ -160,7 +160,7 @@ PUBLIC = [
     "mercer.sampling",
     "mercer.selection",
     "mercer.solvers",
-    "mercer.sources",
+    "mercer.rows",
     "mercer.storage",
 ]
 

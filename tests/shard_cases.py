@@ -15,7 +15,7 @@ import numpy as np
 
 import mercer
 from mercer.moments import add_folds
-from mercer.sources import ArraySource
+from mercer.rows import ArraySource
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (600, 3))

@@ -16,7 +16,7 @@ FIGURES = (
     "alpha_path",
     "early_stopping",
     "landmarks",
-    "grading",
+    "orthogonalization",
     "federated",
 )
 

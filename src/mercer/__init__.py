@@ -27,6 +27,7 @@ from mercer.kernels import (
 from mercer.models import ModelFileError, load, save
 from mercer.moments import Moments
 from mercer.recipes import recipe
+from mercer.rows import open_rows, write_svmlight
 from mercer.selection import GCV, KFold, LeaveOneOut
 from mercer.solvers import (
     KCGM,
@@ -39,7 +40,6 @@ from mercer.solvers import (
     StopByFolds,
     StopOnHeldOut,
 )
-from mercer.sources import open_rows, write_svmlight
 from mercer.validation import EngineError, MemoryLimitError, MercerWarning
 from mercer.version import VERSION
 

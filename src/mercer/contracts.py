@@ -93,14 +93,16 @@ class Basis(Protocol):
     def gram(self) -> Array | None:
         """Return Gamma_ij = <h_i, h_j>_H in float64, or None where it is the identity."""
 
-    def graded(self, X: Rows, out: Array | None = None, spare: Array | None = None) -> Array:
+    def orthogonalized(
+        self, X: Rows, out: Array | None = None, spare: Array | None = None
+    ) -> Array:
         """Return the functions of the same span that moments are sums of: shape (rows, M)."""
 
     def whitener(self) -> Any:
-        """Return R of the graded functions: what turns their penalty into the identity."""
+        """Return R of the orthogonalized functions: what turns their penalty into the identity."""
 
-    def coefficients(self, graded: Array) -> Array:
-        """Return coefficients of h for those of the graded functions."""
+    def coefficients(self, orthogonalized: Array) -> Array:
+        """Return coefficients of h for those of the orthogonalized functions."""
 
 
 class Status(Enum):

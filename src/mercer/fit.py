@@ -1,7 +1,7 @@
 """The pipeline: rows -> basis -> moments -> system -> solver -> model. Read this first.
 
 :func:`fit` serves rows in one place and rows in shards alike: it asks a
-:class:`~mercer.sources.rowset.RowSet` for sums over rows and never for the rows themselves. It
+:class:`~mercer.rows.rowset.RowSet` for sums over rows and never for the rows themselves. It
 decides nothing that the plan has not, and knows nothing of scikit-learn.
 """
 
@@ -19,12 +19,12 @@ from mercer.moments import sum_moments
 from mercer.plan import Plan, plan_fit
 from mercer.request import Request
 from mercer.result import Clock, Fit, check_precision, float32_noise
+from mercer.rows.rowset import RowSet
 from mercer.sampling.pooled_kernel import kernel_of_rows
 from mercer.selection import Scores, choose_alpha, iterate
 from mercer.solvers import BaseSolver, Ridge, SolverPath, check_fits
 from mercer.solvers.early_stopping import Run
 from mercer.solvers.preconditioned import conjugate_gradients
-from mercer.sources.rowset import RowSet
 
 #: Noise of float32 values in f, relative to the scale of y, from which float64 takes over.
 NOISE = 1e-3
@@ -96,14 +96,14 @@ def fit_basis(rows: RowSet, request: Request, plan: Plan) -> BasisTransformer:
     """Choose the functions that all rows share."""
     drawn = plan.basis.uniform_sample(rows.n_rows)
     kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)
-    lean = plan.form == "products" and plan.size > FACTORED
+    for_products = plan.form == "products" and plan.size > FACTORED
     basis = plan.basis.fit_source(
         rows,  # type: ignore[arg-type]
         kernel,
         request.seeds.basis(),
         plan.precision,
         plan.may_widen,
-        lean,
+        for_products,
     )
     if basis.has_candidates:
         fewer = max(256, plan.block_rows * plan.size // max(1, basis.size))

@@ -18,11 +18,11 @@ from mercer.moments.products import products_of
 from mercer.plan import Plan
 from mercer.request import Request
 from mercer.result import Clock
+from mercer.rows.checked import labels_of
+from mercer.rows.rowset import RowSet
 from mercer.sampling import pivoted_cholesky
 from mercer.selection import SecondPass
 from mercer.solvers import BaseSolver
-from mercer.sources.checked import labels_of
-from mercer.sources.rowset import RowSet
 from mercer.systems import (
     ABSENT,
     KernelMatrixSystem,

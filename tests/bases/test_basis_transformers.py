@@ -20,7 +20,7 @@ from mercer import (
     RandomFeatures,
 )
 from mercer.bases import as_basis, as_generator
-from mercer.bases.graded import GradedBasis
+from mercer.bases.orthogonalized import OrthogonalizedBasis
 
 over_some = pytest.mark.parametrize(
     ("kernel", "basis"), sorted({(case.kernel, case.basis) for case in TYPICAL})
@@ -37,7 +37,7 @@ def test_features_have_the_inner_products_of_their_basis(kernel, basis):
     X = rows(8, seed=5)
     features = basis.transform(X)
     assert features.shape == (8, basis.size)
-    if isinstance(basis, GradedBasis):
+    if isinstance(basis, OrthogonalizedBasis):
         half = np.linalg.solve(basis.factor_, basis.evaluate(X).T)
         expected = half.T @ half
     else:

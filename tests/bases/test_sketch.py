@@ -18,7 +18,7 @@ from mercer import (
     Precomputed,
     Sketch,
 )
-from mercer.bases import as_basis, base
+from mercer.bases import as_basis
 from mercer.bases.sketch import KINDS
 from pairs import over_pairs
 
@@ -50,7 +50,7 @@ def test_functions_and_gram_matrix_are_those_of_the_matrix_written_out(kind, n, 
 def test_kernel_values_are_never_held_together(monkeypatch):
     """Tiles of a few rows give the same, in evaluating and in the Gram matrix."""
     whole = fitted("hadamard", 100, 20)
-    monkeypatch.setattr(base, "TILE", 1)
+    monkeypatch.setattr("mercer.bases.basis.TILE", 1)
     tiled = fitted("hadamard", 100, 20)
     np.testing.assert_allclose(tiled.gram(), whole.gram(), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(tiled.evaluate(rows(100)), whole.evaluate(rows(100)), atol=1e-12)
@@ -89,12 +89,14 @@ def test_products_with_the_gram_matrix_are_products():
     basis = fitted("hadamard", 90, 80)
     gram, c = basis.gram(), np.random.default_rng(0).standard_normal((basis.size, 2))
     np.testing.assert_allclose(basis.penalty(c), gram @ c, atol=1e-10)
-    # Coefficients of graded functions have the norm of the function that they stand for.
-    norms = np.einsum("ij,ij->j", c, basis.graded_gram(slice(0, None)) @ c)
+    # Coefficients of orthogonalized functions have the norm of the function that they stand for.
+    norms = np.einsum("ij,ij->j", c, basis.orthogonalized_gram(slice(0, None)) @ c)
     h = basis.coefficients(c)
     np.testing.assert_allclose(norms, np.einsum("ij,ij->j", h, gram @ h), rtol=1e-8)
-    half = basis.graded_gram(slice(10, 70))
-    np.testing.assert_allclose(half, basis.graded_gram(slice(0, None))[10:70, 10:], atol=1e-12)
+    half = basis.orthogonalized_gram(slice(10, 70))
+    np.testing.assert_allclose(
+        half, basis.orthogonalized_gram(slice(0, None))[10:70, 10:], atol=1e-12
+    )
 
 
 @over_kinds

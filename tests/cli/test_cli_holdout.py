@@ -5,7 +5,7 @@ import pytest
 
 from mercer.cli.holdout import ChosenRows, hold_out
 from mercer.contracts import RowSource
-from mercer.sources import ArraySource
+from mercer.rows import ArraySource
 
 X = np.arange(40.0).reshape(20, 2)
 y = np.arange(20)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-import mercer.estimators.base
+import mercer.estimators.kernel_estimator
 from cases import BASES, rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, RandomFeatures
 from pairs import over_each

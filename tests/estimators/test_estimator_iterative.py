@@ -147,7 +147,7 @@ def test_columns_that_are_done_early_wait_for_the_others(basis, quiet):
     else:
         model = model_of("kcgm", basis, StopAfter(1)).fit(X, targets(X))
         moments = model.fit_.folds[0].normal_equations(model.basis_.whitener(), False)
-        whitened = model.basis_.whitener().vectors(model.basis_.graded(X).T).T
+        whitened = model.basis_.whitener().vectors(model.basis_.orthogonalized(X).T).T
         easy = whitened @ np.linalg.eigh(moments.A)[1][:, -2]
     Y = np.column_stack([easy, targets(X), np.zeros(len(X))])
     kernel = "precomputed" if basis == "dual" else "laplacian_l1"

@@ -22,7 +22,7 @@ from mercer import (
     open_rows,
     write_svmlight,
 )
-from mercer.sources import ArraySource, NpySource
+from mercer.rows import ArraySource, NpySource
 from mercer.validation import MercerWarning
 from pairs import over_each
 

@@ -64,9 +64,9 @@ def test_one_output_and_a_constant_one(basis):
     assert constant.fit_.solution.status is Status.CONVERGED
 
 
-@over_pairs(lean=[0, 3000], keep=[True, False], dtype=["auto", "float32", "float64"])
-def test_ways_through_give_one_model(lean, keep, dtype, monkeypatch):
-    monkeypatch.setattr(mercer.fit, "FACTORED", lean)
+@over_pairs(for_products=[0, 3000], keep=[True, False], dtype=["auto", "float32", "float64"])
+def test_ways_through_give_one_model(for_products, keep, dtype, monkeypatch):
+    monkeypatch.setattr(mercer.fit, "FACTORED", for_products)
     narrow = {"kernel": Gaussian(0.2), "basis": Landmarks(150), "alpha": 1e-4, "random_state": 0}
     solver = PreconditionedCG(tolerance=1e-6, keep=keep)
     direct = KernelRegressor(**narrow, solver="ridge", dtype="float64").fit(X, Y)

@@ -189,7 +189,7 @@ def test_the_effective_dimension_is_the_trace_of_the_hat_matrix(case, intercept)
 @pytest.mark.parametrize("case", [case for case in TYPICAL if case.basis != "full"], ids=str)
 def test_moments_are_those_of_the_graded_functions(case):
     X, model = rows(), fitted(case)
-    H = np.asarray(model.basis_.graded(X), dtype=float)
+    H = np.asarray(model.basis_.orthogonalized(X), dtype=float)
     assert model.moments_.rows == len(X)
     np.testing.assert_allclose(model.moments_.gram, H.T @ H, rtol=1e-5, atol=1e-5)
 

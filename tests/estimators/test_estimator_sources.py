@@ -8,7 +8,7 @@ import pytest
 
 from cases import BASES, rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, MercerWarning, open_rows
-from mercer.sources import ArraySource
+from mercer.rows import ArraySource
 from pairs import over_each, over_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")

@@ -10,8 +10,8 @@ from mercer import Gaussian, Landmarks, LaplacianL1, Moments, Polynomial
 from mercer.contracts import Reading
 from mercer.estimators.targets import RegressionTargets
 from mercer.moments import MomentSums, Workspace, sum_moments
-from mercer.sources import ArraySource
-from mercer.sources.rowset import RowSet
+from mercer.rows import ArraySource
+from mercer.rows.rowset import RowSet
 from pairs import all_pairs, over_each
 
 NAMES = [field.name for field in fields(Moments)]
@@ -46,35 +46,35 @@ def test_blocks_of_any_size_are_the_definition(kernel, how):
     w = weights() if weighted else None
     case = Case(kernel, basis, dtype)
     basis = case.estimator().fit(X, Y).basis_
-    expected = Moments.of(basis.graded(X), Y, w)
-    # The graded functions differ between blocks by the rounding of h over the smallest pivot.
+    expected = Moments.of(basis.orthogonalized(X), Y, w)
+    # Orthogonalized functions differ between blocks by the rounding of h over the smallest pivot.
     factor = getattr(basis, "factor_", np.eye(1))
     tolerance = case.rounding / min(1.0, np.diag(factor).min())
     assert_close(sums_of(basis, X, Y, w, block), expected, tolerance)
 
 
-def whitened_error(graded):
+def whitened_error(orthogonalized):
     """The error of A = R'SR/n in float32, for a wide positive kernel on many rows."""
     rng = np.random.default_rng(0)
     X = rng.random((6000, 3))
     basis = Landmarks(300, random_state=0)
     basis.fit_source(ArraySource(X), Gaussian(0.7), np.random.default_rng(0), "float32")
     # The values of h are rounded in both ways: what is tested is the sum.
-    H = (basis.graded(X) if graded else basis.evaluate(X)).astype(np.float32)
+    H = (basis.orthogonalized(X) if orthogonalized else basis.evaluate(X)).astype(np.float32)
     S = np.zeros((basis.size, basis.size))
     for start in range(0, 6000, 2000):
         block = H[start : start + 2000]
         S += block.T @ block
     exact = H.astype(np.float64)
     difference = S - exact.T @ exact
-    if graded:
+    if orthogonalized:
         return np.abs(basis.whitener().matrix(difference)).max() / len(X)
     half = np.linalg.solve(basis.factor_, difference)
     return np.abs(np.linalg.solve(basis.factor_, half.T)).max() / len(X)
 
 
 def test_grading_takes_the_error_of_float32_sums_away():
-    assert whitened_error(graded=True) < whitened_error(graded=False) / 30
+    assert whitened_error(orthogonalized=True) < whitened_error(orthogonalized=False) / 30
 
 
 def accumulated(lanes, precision="float64", y_offset=0.0, folds=1):
@@ -151,7 +151,7 @@ def test_running_sums_of_float32_blocks_are_kept_in_float64():
     """Of 2,000 blocks each rounds its own products; what was added before is not rounded again."""
     X = np.random.default_rng(0).random((10_000, 2))
     basis = basis_at(rows(5, seed=7), LaplacianL1(0.5), "float32")
-    H = basis.graded(X).astype(np.float64)
+    H = basis.orthogonalized(X).astype(np.float64)
     found = sums_of(basis, X, np.ones((len(X), 1)), block=5)
     assert {getattr(found, name).dtype for name in ("gram", "cross", "sum_h")} == {H.dtype}
     error = np.abs(found.gram - H.T @ H) / np.sqrt(np.outer(*[np.sum(H**2, axis=0)] * 2))
@@ -166,7 +166,7 @@ def test_absorbing_a_lane_adds_it():
     left.add(X[:10], Y[:10])
     right.add(X[10:], Y[10:])
     left.absorb(right)
-    assert_close(left.total(), Moments.of(basis.graded(X), Y), 1e-12)
+    assert_close(left.total(), Moments.of(basis.orthogonalized(X), Y), 1e-12)
 
 
 def test_sums_may_share_their_buffers():
@@ -179,4 +179,4 @@ def test_sums_may_share_their_buffers():
             at = slice(start + 5 * number, start + 5 * number + 5)
             one.add(X[at], Y[at])
     together = sums[0].total() + sums[1].total()
-    assert_close(together, Moments.of(basis.graded(X), Y), 1e-12)
+    assert_close(together, Moments.of(basis.orthogonalized(X), Y), 1e-12)

@@ -24,8 +24,8 @@ from mercer.engines.memory import available_memory
 from mercer.estimators.targets import RegressionTargets
 from mercer.plan import FULL_ROWS, human_bytes, make_plan, parse_memory
 from mercer.request import Request
+from mercer.rows import ArraySource
 from mercer.selection import GCV, KFold
-from mercer.sources import ArraySource
 from pairs import over_each, over_pairs
 
 

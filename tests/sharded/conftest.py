@@ -18,7 +18,9 @@ def _quick_workers():
         return
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         # Dask sets its own modules first, and only once.
-        get_mp_context().set_forkserver_preload(["distributed", "mercer", "mercer.engines.dask"])
+        get_mp_context().set_forkserver_preload(
+            ["distributed", "mercer", "mercer.engines.dask_engine"]
+        )
         yield
 
 

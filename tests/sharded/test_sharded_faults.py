@@ -19,8 +19,8 @@ from distributed.utils_test import captured_logger
 from tests.sharded.conftest import cluster_of
 
 from mercer import ConjugateRounds, EngineError, Gaussian, KernelRegressor, Landmarks
-from mercer.engines.dask import DaskEngine
-from mercer.sources.shards import Shard
+from mercer.engines.dask_engine import DaskEngine
+from mercer.rows.shards import Shard
 from shard_cases import (
     ADDING,
     POINTS,
@@ -47,7 +47,7 @@ SPLIT = np.arange(len(X)) % 6
 @pytest.fixture(autouse=True)
 def _quick_looks(monkeypatch):
     """Look often at who is still there."""
-    monkeypatch.setattr("mercer.engines.dask.CHECK", 0.5)
+    monkeypatch.setattr("mercer.engines.dask_engine.CHECK", 0.5)
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +245,7 @@ import sys
 import numpy as np
 from mercer import KernelRegressor, Gaussian, Landmarks
 import mercer.estimators.sharding as sharding
-from mercer.sources.shards import Shard
+from mercer.rows.shards import Shard
 from shard_cases import POINTS, Slow, X, Y
 
 folder, out, combine, seconds = sys.argv[1:]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from mercer import Gaussian, ImportanceLabeller, Landmarks, RandomFeatures, open_rows
-from mercer.sources import NpySource
+from mercer.rows import NpySource
 from pairs import over_each, over_pairs
 from shard_cases import NEW, X, Y
 

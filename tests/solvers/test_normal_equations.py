@@ -15,10 +15,10 @@ from pairs import over_each
 def whitened_solution(basis, X, Y, w, alpha, intercept):
     """Coefficients of the functions and the intercept, by moments, whitener and ridge."""
     whitener, ridge = basis.whitener(), Ridge()
-    equations = Moments.of(basis.graded(X), Y, w).normal_equations(whitener, intercept)
+    equations = Moments.of(basis.orthogonalized(X), Y, w).normal_equations(whitener, intercept)
     v = ridge.solve(DirectSystem(equations.A, equations.b), alpha).value
-    graded = whitener.coefficients(v)
-    return basis.coefficients(graded), equations.intercept(graded)
+    orthogonalized = whitener.coefficients(v)
+    return basis.coefficients(orthogonalized), equations.intercept(orthogonalized)
 
 
 @over_each(

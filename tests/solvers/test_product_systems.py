@@ -12,10 +12,10 @@ from mercer.engines import InPlaceEngine
 from mercer.estimators.targets import RegressionTargets
 from mercer.moments import Moments
 from mercer.moments.products import RowProducts
+from mercer.rows import ArraySource
+from mercer.rows.rowset import Placed
+from mercer.rows.shards import Shard
 from mercer.sampling import pivoted_cholesky
-from mercer.sources import ArraySource
-from mercer.sources.rowset import Placed
-from mercer.sources.shards import Shard
 from mercer.systems import ProductSystem
 from mercer.systems.by_kernel_products import KernelProducts, KernelProductSystem
 from mercer.systems.preconditioners import LandmarkPreconditioner, SamplePreconditioner
@@ -26,9 +26,11 @@ X, Y, W = RNG.random((700, 2)), RNG.standard_normal((700, 3)), RNG.random(700)
 KERNEL = Gaussian(0.1)
 
 
-def fitted(basis, precision="float64", lean=False):
+def fitted(basis, precision="float64", for_products=False):
     source = ArraySource(X)
-    return basis.fit_source(source, KERNEL, np.random.default_rng(1), precision, False, lean)
+    return basis.fit_source(
+        source, KERNEL, np.random.default_rng(1), precision, False, for_products
+    )
 
 
 TARGETS = RegressionTargets(np.zeros(3), np.ones(3), True)
@@ -73,9 +75,9 @@ def test_float32_products_are_close_and_exact_ones_exact():
     np.testing.assert_allclose(found.product(c), H.T @ (H @ c), rtol=1e-3, atol=1e-3)
 
 
-@over_pairs(basis=BASES, lean=EITHER, intercept=EITHER, keep=EITHER)
-def test_the_system_is_the_normal_equations(basis, lean, intercept, keep):
-    basis = fitted(basis, lean=lean)
+@over_pairs(basis=BASES, for_products=EITHER, intercept=EITHER, keep=EITHER)
+def test_the_system_is_the_normal_equations(basis, for_products, intercept, keep):
+    basis = fitted(basis, for_products=for_products)
     alpha = 0.01
     system = system_of(basis, W, keep, alpha, intercept, None)
     moments = Moments.of(basis.evaluate(X), Y, W)
@@ -90,19 +92,19 @@ def test_the_system_is_the_normal_equations(basis, lean, intercept, keep):
 
 
 @pytest.mark.parametrize("basis", BASES, ids=lambda b: type(b).__name__)
-@pytest.mark.parametrize("lean", [False, True], ids=["", "lean"])
-def test_graded_functions_are_a_change_of_coordinates(basis, lean):
-    """With c = D'g, sums of graded functions are D t, and their Gram matrix is D Gamma D'."""
-    basis = fitted(basis, lean=lean)
+@pytest.mark.parametrize("for_products", [False, True], ids=["", "for_products"])
+def test_orthogonalized_functions_are_a_change_of_coordinates(basis, for_products):
+    """With c = D'g, their sums are D t, and their Gram matrix is D Gamma D'."""
+    basis = fitted(basis, for_products=for_products)
     eye = np.eye(basis.size)
     D = basis.coefficients(eye).T
     np.testing.assert_allclose(basis.vectors(eye), D, atol=1e-9)
-    np.testing.assert_allclose(D @ basis.evaluate(X).T, basis.graded(X).T, atol=1e-9)
+    np.testing.assert_allclose(D @ basis.evaluate(X).T, basis.orthogonalized(X).T, atol=1e-9)
     gram = eye if basis.gram() is None else basis.gram()
     upper = np.zeros((basis.size, basis.size))
     for start in range(0, basis.size, 7):
         rows = slice(start, start + 7)
-        upper[rows, start:] = basis.graded_gram(rows)
+        upper[rows, start:] = basis.orthogonalized_gram(rows)
     np.testing.assert_allclose(np.triu(upper), np.triu(D @ gram @ D.T), atol=1e-9)
 
 
@@ -134,7 +136,7 @@ def test_a_preconditioner_of_all_rows_inverts_the_system(basis, weight, intercep
 
 def test_dependent_functions_need_more_than_one_attempt():
     points = np.repeat(X[:10], 3, axis=0)
-    basis = fitted(Landmarks(sampling=points), lean=True)
+    basis = fitted(Landmarks(sampling=points), for_products=True)
     once = SamplePreconditioner(basis, X, None, 0.0, True, True, attempts=1)
     assert once.factor is None
     basis.factorize(may_widen=False)

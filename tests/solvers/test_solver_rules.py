@@ -52,7 +52,7 @@ def test_iterates_that_take_too_much_memory_are_not_kept(monkeypatch):
     assert solution.steps == len(path.residuals) == 6
     assert path.values == []
     assert run.made == []
-    assert not run.lasting
+    assert not run.resumable
     X, y = rows(), targets(rows())
     monkeypatch.setattr("mercer.solvers.early_stopping.KEPT", 3 * 8 * 30)
     for basis in ("full", "random_features"):

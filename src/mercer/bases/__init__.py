@@ -1,6 +1,6 @@
 """Bases: the functions that a solution is made of."""
 
-from mercer.bases.base import BasisTransformer, as_generator
+from mercer.bases.basis import BasisTransformer, as_generator
 from mercer.bases.full import FullKernel
 from mercer.bases.landmarks import Landmarks
 from mercer.bases.random_features import RandomFeatures

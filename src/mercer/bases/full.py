@@ -10,7 +10,7 @@ from mercer.bases.landmarks import Landmarks
 from mercer.contracts import Array, Precision, RowSource
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
-from mercer.kernels.base import symmetrize
+from mercer.kernels.kernel import symmetrize
 
 #: Rows of the kernel matrix evaluated at a time by one thread.
 TILE = 512
@@ -58,7 +58,7 @@ class FullKernel(Landmarks):
         rng: np.random.Generator,
         precision: Precision,
         may_widen: bool = False,
-        lean: bool = False,
+        for_products: bool = False,
     ) -> Self:
         """Take all rows, in their order."""
         self.indices_ = np.arange(source.n_rows)
@@ -73,7 +73,7 @@ class FullKernel(Landmarks):
         self.n_dropped_ = 0
         return self._place(points, kernel.fitted(points[:1]), "float64")
 
-    def _fit_alone(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
+    def _fit_transformer(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
         self.fit_source(source, kernel, rng, "float64")
         # A transformer whitens, and leaves out rows that others span; the dual form does neither.
         self._order(self.landmarks_, self.kernel_, "float64", may_widen=False)

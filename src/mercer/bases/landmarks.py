@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from mercer.bases.graded import GradedBasis
+from mercer.bases.orthogonalized import OrthogonalizedBasis
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
-from mercer.kernels.base import dense
+from mercer.kernels.kernel import dense
 from mercer.sampling import BY_KERNEL, chosen_rows, kmeans_centers, pool_size, uniform_indices
 from mercer.validation import check_choice, check_count, check_finite
 
@@ -24,7 +24,7 @@ DEFAULT_SIZE = 2000
 SAMPLINGS = ["uniform", *BY_KERNEL, "kmeans"]
 
 
-class Landmarks(GradedBasis):
+class Landmarks(OrthogonalizedBasis):
     """The Nystroem basis ``h_j(x) = K(z_j, x)``, with Gram matrix ``K(z_i, z_j)``.
 
     As a transformer its coordinates z(x) satisfy ``z(x)'z(x') = k_Z(x)' K_ZZ^+ k_Z(x')``, the best
@@ -53,7 +53,7 @@ class Landmarks(GradedBasis):
     True
     """
 
-    state = (*GradedBasis.state, "landmarks_", "indices_", "n_dropped_")
+    state = (*OrthogonalizedBasis.state, "landmarks_", "indices_", "n_dropped_")
     scratch = 0  # kernel values are written where they stay
     _points = "landmarks_"
     landmarks_: Array
@@ -96,7 +96,7 @@ class Landmarks(GradedBasis):
         rng: np.random.Generator,
         precision: Precision,
         may_widen: bool = False,
-        lean: bool = False,
+        for_products: bool = False,
     ) -> Self:
         """Choose landmarks from a source, resolve the kernel on them, and order them by pivots."""
         size = self.wanted_size(source.n_rows)
@@ -134,7 +134,7 @@ class Landmarks(GradedBasis):
         if kernel.needs_rows and (size < min(SAMPLE, source.n_rows) or self.indices_ is None):
             # Few landmarks, or points that are no rows, say little of the distances between rows.
             pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
-        return self._order(points, kernel.fitted(pilot), precision, may_widen, lean)
+        return self._order(points, kernel.fitted(pilot), precision, may_widen, for_products)
 
     def _given(self, n_features: int) -> Array:
         points = np.array(self.sampling, dtype=np.float64)
@@ -152,11 +152,11 @@ class Landmarks(GradedBasis):
         kernel: Kernel,
         precision: Precision,
         may_widen: bool,
-        lean: bool = False,
+        for_products: bool = False,
     ) -> Self:
         """Put landmarks in the order of their pivots; leave out those that others span."""
         points = dense(points)
-        if lean:
+        if for_products:
             pivots = self._factorize_leading(
                 kernel.diag(points), lambda pivot: kernel(points, points[pivot : pivot + 1])[:, 0]
             )
@@ -170,7 +170,7 @@ class Landmarks(GradedBasis):
         return self._place(points, kernel, precision)
 
     def factorize(self, may_widen: bool) -> None:
-        """Make up for what a lean fit left out: drop functions that depend on others."""
+        """Make up for what a for_products fit left out: drop functions that depend on others."""
         if self.factor_.shape[1] < self.factor_.shape[0]:
             self._order(self.landmarks_, self.kernel_, self.precision_, may_widen)
 
@@ -196,9 +196,9 @@ class Landmarks(GradedBasis):
         """Return ``K(z_i, z_j)`` in float64."""
         return self.kernel_(self.landmarks_)
 
-    def graded_gram(self, rows: slice) -> Array:
-        """Return rows of the Gram matrix of the graded functions, from ``rows.start`` on."""
-        return self._grading.gram_block(self._gram_rows(rows, rows.start), rows)
+    def orthogonalized_gram(self, rows: slice) -> Array:
+        """Return rows of the orthogonalized functions' Gram matrix, from ``rows.start`` on."""
+        return self._orthogonalization.gram_block(self._gram_rows(rows, rows.start), rows)
 
     def _gram_rows(self, rows: slice, first: int = 0) -> Array:
         if self.kernel_.pairwise:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from mercer.bases.base import BLOCK, BasisTransformer
+from mercer.bases.basis import BLOCK, BasisTransformer
 from mercer.bases.landmarks import DEFAULT_SIZE
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel
@@ -104,7 +104,7 @@ class RandomFeatures(BasisTransformer):
         rng: np.random.Generator,
         precision: Precision,
         may_widen: bool = False,
-        lean: bool = False,
+        for_products: bool = False,
     ) -> Self:
         """Resolve the kernel on a sample of rows and draw the functions."""
         check_flag(self.orthogonal, "orthogonal")
@@ -172,8 +172,8 @@ class RandomFeatures(BasisTransformer):
         finally:
             del self._labels
 
-    def _fit_alone(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
-        super()._fit_alone(source, kernel, rng)
+    def _fit_transformer(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
+        super()._fit_transformer(source, kernel, rng)
         if not self.has_candidates:
             return
         gram = np.zeros((self.size, self.size) if self.needs_gram else (0, 0))

@@ -9,16 +9,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from mercer.bases.base import tile_rows
-from mercer.bases.graded import GradedBasis
+from mercer.bases.basis import tile_rows
 from mercer.bases.landmarks import DEFAULT_SIZE
 from mercer.bases.orthogonal_systems import CosineProjection, HadamardProjection
+from mercer.bases.orthogonalized import OrthogonalizedBasis
 from mercer.bases.projections import GaussianProjection, Project, Projection, RademacherProjection
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
-from mercer.kernels.base import dense, symmetrize
+from mercer.kernels.kernel import dense, symmetrize
 from mercer.sampling import uniform_indices
 from mercer.validation import check_choice, check_count
 
@@ -33,7 +33,7 @@ KINDS: dict[str, type[Projection]] = {
 BLOCK = 1024
 
 
-class Sketch(GradedBasis):
+class Sketch(OrthogonalizedBasis):
     """The randomized sketch ``h_j(x) = sum_l G_jl K(x_l, x)`` over all n rows, G random of (M, n).
 
     .. math:: \\Gamma = G K_{nn} G', \\qquad
@@ -72,7 +72,7 @@ class Sketch(GradedBasis):
     """
 
     local = True
-    state = (*GradedBasis.state, "points_", "projection_", "indices_", "n_dropped_")
+    state = (*OrthogonalizedBasis.state, "points_", "projection_", "indices_", "n_dropped_")
     _points = "points_"
     _project: Project
 
@@ -116,7 +116,7 @@ class Sketch(GradedBasis):
         rng: np.random.Generator,
         precision: Precision,
         may_widen: bool = False,
-        lean: bool = False,
+        for_products: bool = False,
     ) -> Self:
         """Take all rows, resolve the kernel on a sample of them, draw G, and order its rows."""
         n_rows, size = source.n_rows, self.wanted_size(source.n_rows)
@@ -140,7 +140,7 @@ class Sketch(GradedBasis):
         check_count(self.size, "the number of functions")
 
     def bind(self) -> None:
-        """Prepare K(., z), the grading, and the product with G'."""
+        """Prepare K(., z), the orthogonalization, and the product with G'."""
         super().bind()
         self._project = self.projection_.bound(self.precision_)
 

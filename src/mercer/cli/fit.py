@@ -29,7 +29,7 @@ from mercer.contracts import RowSource
 from mercer.labelling import join, read_sheet
 from mercer.models import save
 from mercer.models.saving import with_suffix
-from mercer.sources import ArraySource
+from mercer.rows import ArraySource
 
 
 @with_groups

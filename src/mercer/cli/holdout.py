@@ -8,14 +8,14 @@ from itertools import pairwise
 import numpy as np
 
 from mercer.contracts import Array, RowBlock, Rows, RowSource
-from mercer.sources.chunks import even_cuts
+from mercer.rows.chunks import even_cuts
 from mercer.validation import check_number
 
 
 class ChosenRows:
     """The rows of a source where ``mask`` is true, in their order.
 
-    >>> from mercer.sources import ArraySource
+    >>> from mercer.rows import ArraySource
     >>> source = ArraySource(np.arange(4.0)[:, None], y=np.arange(4))
     >>> rows = ChosenRows(source, np.array([True, False, False, True]))
     >>> [(block.start, block.X.ravel().tolist()) for block in rows.blocks(2)]

@@ -13,7 +13,7 @@ from mercer.cli.output import stderr
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelClassifier
 from mercer.models import load
-from mercer.sources import names_columns, open_rows
+from mercer.rows import names_columns, open_rows
 from mercer.storage import TABLE_WRITERS
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mercer.contracts import RowSource
-from mercer.sources import names_columns, open_rows
+from mercer.rows import names_columns, open_rows
 
 
 @dataclass(frozen=True)

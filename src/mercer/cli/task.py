@@ -15,7 +15,7 @@ TASKS = ("auto", "regression", "classification")
 def decide_task(source: RowSource, asked: str) -> tuple[str, str]:
     """Return the task and the reason for it.
 
-    >>> from mercer.sources import ArraySource
+    >>> from mercer.rows import ArraySource
     >>> decide_task(ArraySource([[1.0], [2.0]], y=["yes", "no"]), "auto")
     ('classification', 'the target is text')
     >>> decide_task(ArraySource([[1.0], [2.0]], y=[0.5, 1.5]), "auto")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mercer.combine.average import Average
-from mercer.combine.base import Combination
+from mercer.combine.combination import Combination
 from mercer.combine.exact_sum import ExactSum
 from mercer.combine.rounds import ConjugateRounds, NewtonRounds, Rounds
 from mercer.validation import from_alias

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.bases import BasisTransformer, FullKernel
-from mercer.combine.base import Combination, chosen_alpha, shard_plan
+from mercer.combine.combination import Combination, chosen_alpha, shard_plan
 from mercer.contracts import Array, Solution, Status
 from mercer.fit import fit, fit_basis
 from mercer.moments.by_fold import numbers_of
 from mercer.plan import Plan
 from mercer.request import ByPurpose, Request
 from mercer.result import Clock, Fit, check_precision
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
 from mercer.sampling.pooled_kernel import kernel_of_rows
 from mercer.solvers import Ridge
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard
 from mercer.validation import check_flag
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mercer.combine.base import Combination, refuse_local_basis
+from mercer.combine.combination import Combination, refuse_local_basis
 from mercer.fit import fit
 from mercer.request import Request
 from mercer.result import Fit
-from mercer.sources.rowset import RowSet
+from mercer.rows.rowset import RowSet
 
 
 class ExactSum(Combination):

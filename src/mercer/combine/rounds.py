@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import BasisTransformer, FullKernel
-from mercer.combine.base import (
+from mercer.combine.combination import (
     Combination,
     chosen_alpha,
     named,
@@ -23,10 +23,10 @@ from mercer.moments.by_fold import numbers_of
 from mercer.plan import Plan, human_bytes
 from mercer.request import Request
 from mercer.result import Clock, Fit, check_precision
+from mercer.rows.rowset import RowSet
 from mercer.sampling.pooled_kernel import kernel_of_rows
 from mercer.solvers.early_stopping import StepProgress
 from mercer.solvers.preconditioned import conjugate_gradients
-from mercer.sources.rowset import RowSet
 from mercer.systems import FunctionSystem, MeanOfShards, MeanSystem
 from mercer.systems.function_space import function_shard_of, points_of
 from mercer.systems.mean_of_shards import side_of, system_of

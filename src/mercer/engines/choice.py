@@ -35,7 +35,7 @@ def as_engine(engine: Any) -> Engine:
 def dask_engine(client: Any) -> Engine:
     """Return an engine on a cluster; Dask is imported only here."""
     try:
-        module = import_module("mercer.engines.dask")
+        module = import_module("mercer.engines.dask_engine")
     except ImportError as error:
         raise ImportError(
             f"a cluster needs Dask, which is not installed: try pip install 'mercer[dask]' "

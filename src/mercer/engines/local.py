@@ -30,18 +30,18 @@ def available_cores() -> int:
 
     All are those of the process (affinity, cgroups and ``LOKY_MAX_CPU_COUNT`` are respected).
     """
-    return 1 if getattr(_here, "alone", False) else max(1, int(joblib.cpu_count()))
+    return 1 if getattr(_here, "one_core", False) else max(1, int(joblib.cpu_count()))
 
 
 @contextmanager
 def one_core() -> Iterator[None]:
     """Let this thread use one core only while the context lasts."""
-    before = getattr(_here, "alone", False)
-    _here.alone = True
+    before = getattr(_here, "one_core", False)
+    _here.one_core = True
     try:
         yield
     finally:
-        _here.alone = before
+        _here.one_core = before
 
 
 @contextmanager

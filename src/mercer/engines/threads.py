@@ -94,7 +94,7 @@ class ThreadEngine:
         ):
             try:
                 for done, item in enumerate(items):
-                    waiting.append(pool.submit(alone, task, item, *common))
+                    waiting.append(pool.submit(on_one_core, task, item, *common))
                     if len(waiting) > workers:
                         yield waiting.popleft().result()
                         self._tell(label, done - workers + 1, len(items))
@@ -110,7 +110,7 @@ class ThreadEngine:
             self.progress(label, done, total)
 
 
-def alone(task: Callable[..., Any], *arguments: Any) -> Any:
+def on_one_core(task: Callable[..., Any], *arguments: Any) -> Any:
     """Run a task on one core: its neighbors use the others."""
     with one_core():
         return task(*arguments)

@@ -1,8 +1,8 @@
 """Estimators with scikit-learn's interface."""
 
-from mercer.estimators.base import KernelEstimator
 from mercer.estimators.classifier import KernelClassifier
 from mercer.estimators.display import SolverPathDisplay
+from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.labeller import ImportanceLabeller
 from mercer.estimators.ranker import KernelRanker
 from mercer.estimators.regressor import KernelRegressor

@@ -56,7 +56,7 @@ class FittedAttributes(BaseEstimator):
 
     @property
     def moments_(self) -> Moments:
-        """Moments of all rows seen: of graded functions, and of targets shifted and scaled.
+        """Moments of all rows seen: of orthogonalized functions, and of targets shifted and scaled.
 
         Not for the full kernel.
         """

@@ -20,9 +20,9 @@ from mercer.plan import make_plan
 from mercer.refit import refit
 from mercer.request import Request
 from mercer.result import Fit
+from mercer.rows import ArraySource
+from mercer.rows.rowset import RowSet
 from mercer.solvers import as_solver
-from mercer.sources import ArraySource
-from mercer.sources.rowset import RowSet
 
 
 def can_add_rows(estimator: Any) -> bool:

@@ -10,9 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from mercer.contracts import Array, Targets
-from mercer.estimators.base import KernelEstimator
 from mercer.estimators.batches import can_add_rows
 from mercer.estimators.inputs import Given
+from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.predicting import staged_values
 from mercer.estimators.target_kinds import Classes
 from mercer.estimators.targets import ClassTargets

@@ -15,8 +15,8 @@ from mercer.contracts import Array, RowSource
 from mercer.estimators.target_kinds import TargetKind
 from mercer.estimators.targets import missing
 from mercer.kernels import as_kernel
-from mercer.sources import ArraySource, as_source, names_columns, open_rows
-from mercer.sources.frames import from_frame
+from mercer.rows import ArraySource, as_source, names_columns, open_rows
+from mercer.rows.frames import from_frame
 from mercer.validation import (
     check_finite,
     check_same_length,

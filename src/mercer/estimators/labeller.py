@@ -19,11 +19,11 @@ from mercer.estimators.targets import RegressionTargets
 from mercer.kernels import Kernel, as_kernel
 from mercer.plan import parse_memory
 from mercer.request import OneStream, Request
+from mercer.rows import ArraySource, open_rows
+from mercer.rows.pools import Pool
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import cut
 from mercer.selection import LeaveOneOut
-from mercer.sources import ArraySource, open_rows
-from mercer.sources.pools import Pool
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import cut
 from mercer.systems import Spectrum
 from mercer.validation import check_choice, check_count, check_number
 

@@ -18,7 +18,7 @@ from mercer.moments import sum_moments
 from mercer.plan import make_plan
 from mercer.request import Request
 from mercer.result import Clock
-from mercer.sources.rowset import RowSet
+from mercer.rows.rowset import RowSet
 from mercer.systems import MomentSystem, Spectrum
 from mercer.systems.by_moments import eigen_directions
 from mercer.systems.leverage_of_rows import leverage_of_rows

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array
-from mercer.estimators.base import KernelEstimator
 from mercer.estimators.inputs import Given
+from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.target_kinds import Relevance
 from mercer.kernels import Kernel, as_kernel

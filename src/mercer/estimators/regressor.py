@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer.contracts import Array
-from mercer.estimators.base import KernelEstimator
+from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.predicting import staged_values
 from mercer.estimators.target_kinds import Numbers
 from mercer.estimators.targets import RegressionTargets
@@ -100,7 +100,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     validation_curve_ : array
         Mean squared error on other rows after each step, where the rule looks at some.
     moments_ : Moments
-        Sums over all rows seen, of graded functions (:mod:`mercer.bases.grading`).
+        Sums over all rows seen, of functions that :mod:`mercer.bases.orthogonalization` defines.
     communication_ : Communication
         What shards have sent and been sent, of a fit over shards.
     fit_ : Fit

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.contracts import Array
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
 from mercer.solvers import IterativeSolver, as_solver
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard
 from mercer.storage import fingerprint
 
 #: Parameters of an iterative solver that only say how long it goes on.
 STEPS = ("stop", "max_steps", "tolerance")
 #: Parameters of an estimator that change no result, or that are looked at one by one.
-APART = ("solver", "verbose", "engine", "checkpoint")
+NOT_COMPARED = ("solver", "verbose", "engine", "checkpoint")
 ROWS = 65_536
 
 
@@ -26,7 +26,7 @@ def fingerprint_of(estimator: Any, rows: RowSet, present: Array | None) -> str |
     elif solver.needs != "products":
         return None
     fixed = {k: v for k, v in solver.get_params(deep=False).items() if k not in STEPS}
-    others = {k: v for k, v in estimator.get_params(deep=False).items() if k not in APART}
+    others = {k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_COMPARED}
     # Rows themselves: a file may have changed under the same name.
     hashes = rows.map(hashes_of, label="looking")
     kind = (type(solver).__name__, fixed, *pieces)

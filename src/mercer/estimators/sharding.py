@@ -23,11 +23,11 @@ from mercer.estimators.inputs import Given, check_features, read_rows
 from mercer.estimators.target_kinds import TargetKind
 from mercer.kernels import as_kernel
 from mercer.request import ByPurpose, OneStream, Seeds
-from mercer.sources import ArraySource, open_rows
-from mercer.sources.base import FileSource
-from mercer.sources.dask import is_partitioned, partitions
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard, cut, cut_by_label
+from mercer.rows import ArraySource, open_rows
+from mercer.rows.dask_partitions import is_partitioned, partitions
+from mercer.rows.file_source import FileSource
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard, cut, cut_by_label
 from mercer.storage import fingerprint, input_identity
 from mercer.validation import check_count, check_finite, check_flag
 

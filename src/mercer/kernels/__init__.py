@@ -1,8 +1,8 @@
 """Kernels: k(X, Z) on blocks of rows, their sums and products, and their random features."""
 
-from mercer.kernels.base import Kernel
 from mercer.kernels.combined import Product, Sum
 from mercer.kernels.dot_product import ArcCosine, Linear, Polynomial
+from mercer.kernels.kernel import Kernel
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.spline import PeriodicSpline, Sobolev
 from mercer.kernels.stationary import Gaussian, LaplacianL1, LaplacianL2, Matern

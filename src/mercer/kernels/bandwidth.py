@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from mercer.contracts import Array, Rows
-from mercer.kernels.base import dense
+from mercer.kernels.kernel import dense
 from mercer.validation import check_number, closest
 
 #: Rows that the median is taken over at most: 1000 give half a million distances.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.contracts import Array, BlockKernel, Precision, Rows
-from mercer.kernels.base import Kernel
 from mercer.kernels.feature_maps import FeatureMap, MultipliedFeatures, StackedFeatures
+from mercer.kernels.kernel import Kernel
 
 
 class _Pair(Kernel):

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from mercer.contracts import Array, Precision, Rows
-from mercer.kernels.base import dense
+from mercer.kernels.kernel import dense
 
 #: Largest squared norm for which the expanded form errs by less than about 1e-3 in float32 (where
 #: rows are that far out, the kernel is nearly 0 or the points nearly coincide) and 1e-7 in float64.

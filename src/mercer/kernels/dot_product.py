@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.contracts import Array, BlockKernel, Precision, Rows
-from mercer.kernels.base import Kernel, dense
 from mercer.kernels.feature_maps import ColumnFeatures, ReluFeatures, gaussian_directions
+from mercer.kernels.kernel import Kernel, dense
 from mercer.validation import check_count, check_number
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.contracts import Array, BlockKernel, Precision, Rows
-from mercer.kernels.base import Kernel, dense
+from mercer.kernels.kernel import Kernel, dense
 
 
 class Precomputed(Kernel):

@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from mercer.contracts import Array, BlockKernel, Precision, Rows
-from mercer.kernels.base import Kernel, dense
 from mercer.kernels.feature_maps import StoredFeatures, _output
+from mercer.kernels.kernel import Kernel, dense
 from mercer.validation import check_array, check_number
 
 _HARMONICS = 2**15

@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from mercer.contracts import Array, BlockKernel, Precision, Rows
 from mercer.kernels.bandwidth import is_resolved, resolve_bandwidth
-from mercer.kernels.base import Kernel, dense
 from mercer.kernels.distances import ScaledDistances
 from mercer.kernels.feature_maps import FourierFeatures, gaussian_directions
+from mercer.kernels.kernel import Kernel, dense
 
 
 class _Stationary(Kernel):

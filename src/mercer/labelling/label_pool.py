@@ -13,9 +13,9 @@ import numpy as np
 from mercer.contracts import Array, RowSource
 from mercer.labelling.pool_columns import TableSource, column_batches, column_names, look
 from mercer.labelling.spreadsheet_values import as_id
-from mercer.sources import CsvSource, ParquetSource, as_source, names_columns, open_rows
-from mercer.sources.checks import check_exists
-from mercer.sources.selection import select_columns
+from mercer.rows import CsvSource, ParquetSource, as_source, names_columns, open_rows
+from mercer.rows.checks import check_exists
+from mercer.rows.column_selection import select_columns
 from mercer.storage import fingerprint_rows, fingerprint_texts
 from mercer.validation import closest
 

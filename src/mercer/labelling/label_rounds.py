@@ -19,7 +19,7 @@ from mercer.labelling.sheet import (
     sheet_files,
 )
 from mercer.labelling.spreadsheet_values import some
-from mercer.sources import names_columns
+from mercer.rows import names_columns
 from mercer.storage import write_json, write_together
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from mercer.contracts import Array
 from mercer.labelling.spreadsheet_values import as_shown
-from mercer.sources import CsvSource, ParquetSource
-from mercer.sources.arrow import kind_of, reading
-from mercer.sources.checks import check_file
+from mercer.rows import CsvSource, ParquetSource
+from mercer.rows.arrow import kind_of, reading
+from mercer.rows.checks import check_file
 from mercer.storage import pyarrow
 
 #: Rows of a Parquet file that are read at a time.

@@ -14,8 +14,8 @@ from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint
 from mercer.labelling.pool_columns import header, text_batches
 from mercer.labelling.sheet import FORMAT, FORMAT_VERSION, SUFFIXES, Draws, Sheet, refuse_unknown
 from mercer.labelling.spreadsheet_values import as_id, as_label, as_number, some
-from mercer.sources.arrow import reading
-from mercer.sources.checks import check_file
+from mercer.rows.arrow import reading
+from mercer.rows.checks import check_file
 from mercer.storage import pyarrow
 
 #: Relative change of a weight that is still the rounding of a spreadsheet.

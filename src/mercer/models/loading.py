@@ -17,8 +17,8 @@ from mercer.models.model_classes import ESTIMATORS, REGISTRY, TARGETS
 from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
 from mercer.plan import Plan
 from mercer.result import Fit
+from mercer.rows.checks import check_exists
 from mercer.solvers import SolverPath
-from mercer.sources.checks import check_exists
 from mercer.storage import DamagedFileError, Decoder, TensorFile, open_tensors
 from mercer.storage.tensor_file import Json
 from mercer.validation import check_array, check_count, closest

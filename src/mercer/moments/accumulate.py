@@ -40,7 +40,7 @@ class Workspace:
 
 
 class MomentSums:
-    """Running sums of a basis's graded functions over blocks of rows.
+    """Running sums of a basis's orthogonalized functions over blocks of rows.
 
     Parameters
     ----------
@@ -86,7 +86,9 @@ class MomentSums:
 
     def _add(self, X: Rows, Y: Array, weight: Array | None) -> None:
         rows = X.shape[0]
-        H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
+        H = self.basis.orthogonalized(
+            X, self._workspace.block(0, rows), self._workspace.block(1, rows)
+        )
         right = np.ones((rows, Y.shape[1] + 1))
         absent = np.isnan(Y[:, 0])
         right[:, :-1] = np.where(absent[:, None], 0.0, Y) if absent.any() else Y

@@ -16,10 +16,10 @@ from mercer.engines import Lanes, count_numbers
 from mercer.moments.accumulate import MomentSums, Workspace
 from mercer.moments.moments import Moments
 from mercer.moments.queries import PartialMoments, QuerySums
+from mercer.rows.checked import checked_blocks
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
 from mercer.sampling import fold_labels
-from mercer.sources.checked import checked_blocks
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard
 
 #: A block's fold, its columns (X, Y, weight, and queries where there are some), and its rows.
 Piece = tuple[int, tuple[Any, ...], int]

@@ -17,8 +17,8 @@ import numpy as np
 from mercer.contracts import Array, Reading, RowBlock, Targets
 from mercer.engines import Lanes
 from mercer.moments.queries import QueryParts, center
-from mercer.sources.checked import checked_blocks
-from mercer.sources.shards import Shard
+from mercer.rows.checked import checked_blocks
+from mercer.rows.shards import Shard
 from mercer.validation import check_overflow
 
 #: Rows of kept values that one product takes at a time: a few megabytes, near to the cores.

@@ -8,7 +8,7 @@ from typing import Protocol
 from sklearn.base import clone
 
 from mercer.bases import BasisTransformer, FullKernel, Landmarks
-from mercer.bases.base import tile_rows
+from mercer.bases.basis import tile_rows
 from mercer.contracts import Precision, Reading
 from mercer.engines import available_cores
 from mercer.plan.memory_limit import human_bytes, parse_memory
@@ -219,15 +219,15 @@ def _primal_memory(
     size, block_rows, lanes, folds = plan.size, plan.block_rows, plan.lanes, plan.folds
     outputs = request.outputs
     square, width = 8 * size**2, 4 if precision == "float32" else 8
-    # A lane holds a block of values, one of the same shape for grading, what the kernel needs on
-    # its way, and the block of rows in float64 twice.
+    # A lane holds a block of values, one of the same shape to orthogonalize them, what the kernel
+    # needs on its way, and the block of rows in float64 twice.
     block = block_rows * (size * (2 * width + 8 * scratch) + 16 * n_features + 16 * outputs)
     lane = square * folds + width * size**2 + block
     reading = 4 * lanes * folds * block_rows * 8 * (n_features + outputs)
     # The factor of Gamma stays throughout.
     accumulate = lanes * lane + reading + 2 * square
-    # Gamma's factor, its graded form, S, A, and the eigendecomposition; folds stay beside. A second
-    # pass for leave-one-out evaluates blocks again, and rotates them.
+    # Gamma's factor and its orthogonalized form, S, A, and the eigendecomposition, with folds
+    # beside. A second pass for leave-one-out evaluates blocks again, and rotates them.
     solve = square * (8 + folds) + 8 * size * (n_features + 30 * outputs)
     if request.reads_twice:
         solve += lanes * (width * size**2 + 2 * block + block_rows * 500 * outputs)

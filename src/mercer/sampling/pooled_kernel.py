@@ -11,9 +11,9 @@ from sklearn.base import clone
 from mercer.contracts import Array
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
 from mercer.sampling.uniform import uniform_indices
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard
 
 
 def kernel_of_rows(rows: RowSet, kernel: Kernel, drawn: int, seed: Callable[[], int]) -> Kernel:

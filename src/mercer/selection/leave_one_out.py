@@ -25,11 +25,11 @@ from mercer.contracts import Array, Reading, Rows, Targets
 from mercer.engines import Lanes
 from mercer.moments import Workspace
 from mercer.moments.by_fold import numbers_of
+from mercer.rows.checked import checked_blocks
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
 from mercer.selection.leave_query_out import leave_query_out
-from mercer.sources.checked import checked_blocks
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard
 from mercer.systems import MomentSystem
 
 
@@ -145,7 +145,9 @@ class _Errors:
     def add(self, start: int, X: Rows, Y: Array, weight: Array | None) -> None:
         rows = X.shape[0]
         w = np.ones(rows) if weight is None else weight
-        H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
+        H = self.basis.orthogonalized(
+            X, self._workspace.block(0, rows), self._workspace.block(1, rows)
+        )
         self.parts[start] = w @ self.formula.errors(H, Y, w), float(w.sum())
 
 

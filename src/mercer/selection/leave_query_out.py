@@ -21,10 +21,10 @@ from mercer.contracts import Array, Reading, Targets
 from mercer.moments import PairWeights
 from mercer.moments.by_fold import numbers_of
 from mercer.moments.queries import WHOLE
+from mercer.rows.checked import checked_blocks
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
-from mercer.sources.checked import checked_blocks
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard
 from mercer.systems import MomentSystem
 
 
@@ -164,7 +164,7 @@ def queries_left_out_of(
             for low, high in pairwise(bounds.tolist()):
                 query = int(codes[low])
                 if wanted[query]:
-                    values = basis.graded(block.X[low:high]).astype(np.float64)
+                    values = basis.orthogonalized(block.X[low:high]).astype(np.float64)
                     part = (values @ formula.directions, Y[low:high], weight[low:high])
                     found.add(query, part, formula, targets.pairs)
     return found

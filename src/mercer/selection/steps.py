@@ -16,7 +16,7 @@ from mercer.selection.criteria import Scored
 from mercer.solvers import IterativeSolver
 from mercer.solvers.early_stopping import Run, SolverPath, StepProgress, run_to
 from mercer.solvers.search import best_step
-from mercer.systems import IteratedSystem, Judge
+from mercer.systems import ErrorOf, IteratedSystem
 
 
 @dataclass
@@ -44,7 +44,7 @@ def iterate(
     """
     rule = solver.rule()
     labels = None if run is None else run.labels
-    parts: Sequence[tuple[IteratedSystem, Judge]] = ()
+    parts: Sequence[tuple[IteratedSystem, ErrorOf]] = ()
     if rule.folds > 1:
         parts, labels = system.held_out(rule, alpha, rng, labels)
         if not parts:
@@ -52,7 +52,7 @@ def iterate(
                 f"the rule '{rule.label}' needs rows on both sides, got n_samples="
                 f"{system.count:g}: give more rows, or stop=StopAfter(steps)"
             )
-    if run is None or not run.lasting:
+    if run is None or not run.resumable:
         run = Run.of(solver, system.at(alpha))
     run.labels = labels
     solution, path = _take_steps(system, solver, parts, run, progress)
@@ -62,7 +62,7 @@ def iterate(
 def _take_steps(
     system: Scored,
     solver: IterativeSolver,
-    parts: Sequence[tuple[IteratedSystem, Judge]],
+    parts: Sequence[tuple[IteratedSystem, ErrorOf]],
     run: Run,
     progress: StepProgress | None,
 ) -> tuple[Solution, SolverPath]:

@@ -2,7 +2,6 @@
 
 from typing import Any, TypeAlias
 
-from mercer.solvers.base import BaseSolver, check_fits
 from mercer.solvers.cutoff import CutOff
 from mercer.solvers.early_stopping import SolverPath
 from mercer.solvers.gradient_descent import GradientDescent
@@ -10,6 +9,7 @@ from mercer.solvers.iterates import IterativeSolver
 from mercer.solvers.kcgm import KCGM
 from mercer.solvers.preconditioned import PreconditionedCG
 from mercer.solvers.ridge import Ridge
+from mercer.solvers.solver import BaseSolver, check_fits
 from mercer.solvers.stopping import (
     RULES,
     StopAfter,

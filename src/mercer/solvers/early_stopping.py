@@ -11,7 +11,7 @@ import numpy as np
 from mercer.contracts import Array, Solution, Status
 from mercer.solvers.iterates import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
-from mercer.systems.iterated import IteratedSystem, Judge, lengths
+from mercer.systems.iterated import ErrorOf, IteratedSystem, lengths
 from mercer.validation import check_array
 
 #: Called after each step with the step, the most steps there can be, and a note.
@@ -76,7 +76,7 @@ class Run:
     """An iteration that can be taken up again: its iterates so far, and where more come from.
 
     Iterates are kept while they fit into ``KEPT`` bytes; a run that has grown beyond is not
-    ``lasting``, and one that is taken up again starts anew.
+    ``resumable``, and one that is taken up again starts anew.
     """
 
     solver: IterativeSolver
@@ -84,7 +84,7 @@ class Run:
     keep: bool = True
     made: list[Iterate] = field(default_factory=list)
     labels: Array | None = None  # the folds that rows were dealt to, for the next search
-    lasting: bool = True
+    resumable: bool = True
     _stream: Iterator[Iterate] | None = None
 
     @classmethod
@@ -103,7 +103,7 @@ class Run:
             if self.keep:
                 self.made.append(iterate)
                 if len(self.made) * iterate.value.nbytes > KEPT:
-                    self.made, self.keep, self.lasting = [], False, False
+                    self.made, self.keep, self.resumable = [], False, False
             ended = bool(iterate.note)
             yield iterate
 
@@ -124,7 +124,7 @@ def run_to(
     rule: StoppingRule,
     steps: int,
     *,
-    training: Judge,
+    training: ErrorOf,
     rows: float,
     limit_is_goal: bool,
     progress: StepProgress | None = None,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mercer.contracts import Array
-from mercer.solvers.base import BaseSolver
+from mercer.solvers.solver import BaseSolver
 from mercer.solvers.stopping import StoppingRule, as_rule
 from mercer.systems import IteratedSystem
 from mercer.validation import check_count

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from mercer.contracts import Array, Solution, Status
-from mercer.solvers.base import BaseSolver
 from mercer.solvers.early_stopping import StepProgress
+from mercer.solvers.solver import BaseSolver
 from mercer.validation import check_choice, check_count, check_number
 
 #: The residual is computed anew, exactly, each time it has fallen by this factor.
@@ -165,8 +165,8 @@ def conjugate_gradients(
         return Solution(np.zeros_like(b), Status.CONVERGED, reason, 0, np.zeros(1))
     target = np.where(present, tolerance**2 * scale, np.inf)
 
-    def settled() -> Array:
-        return _settled(energy, target, gains, tolerance)
+    def converged() -> Array:
+        return _converged(energy, target, gains, tolerance)
 
     fast, noted = system.mixed, ""
     base, right = np.zeros_like(b), b
@@ -180,9 +180,9 @@ def conjugate_gradients(
     gains = [np.einsum("ij,ij->j", solution, b + residual)]
     space, step, status = _Subspace(len(b)), 0, Status.ITERATION_LIMIT
     try:
-        while not (done := settled().all()) and step < max_steps:
+        while not (done := converged().all()) and step < max_steps:
             large = energy > target
-            open_ = large if large.any() else ~settled()
+            open_ = large if large.any() else ~converged()
             new, P_new = space.fresh(Z[:, open_], residual[:, open_])
             if new.shape[1] == 0 or space.V.shape[1] > WIDEST:
                 space = _Subspace(len(b))
@@ -209,7 +209,7 @@ def conjugate_gradients(
             low = np.all(energy <= REFRESH**2 * refreshed)
             due = low or step - refreshed_at >= REFRESH_STEPS
             # A residual that ends the iteration must be a true one.
-            if fast and (due or settled().all()):
+            if fast and (due or converged().all()):
                 base, right = solution, b - system.product(solution, exact=True)
                 residual, Z = right, system.precondition(right)
                 energy = np.einsum("ij,ij->j", residual, Z)
@@ -244,7 +244,7 @@ def _relative(energy: Array, scale: Array) -> float:
     return float(np.sqrt(np.max(np.maximum(energy[present], 0.0) / scale[present])))
 
 
-def _settled(energy: Array, target: Array, gains: list[Array], tolerance: float) -> Array:
+def _converged(energy: Array, target: Array, gains: list[Array], tolerance: float) -> Array:
     """Tell, by column, if the residual is small and further steps would not change the solution.
 
     What a solution gains, ``2 b'x - x'Ax``, falls short of the optimum by the squared error in the

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from mercer.contracts import Solution, Status
-from mercer.solvers.base import BaseSolver
+from mercer.solvers.solver import BaseSolver
 from mercer.systems import DirectSystem
 from mercer.validation import check_choice
 

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.solvers.early_stopping import Run, StepProgress
 from mercer.solvers.stopping import StoppingRule
-from mercer.systems import Judge
+from mercer.systems import ErrorOf
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,22 @@ class Search:
 
 def best_step(
     runs: Sequence[Run],
-    judges: Sequence[Judge],
+    errors_of: Sequence[ErrorOf],
     rule: StoppingRule,
     limit: int,
     progress: StepProgress | None = None,
 ) -> Search:
-    """Run the folds side by side, each judged on its own rows.
+    """Run the folds side by side, each measured on its own rows.
 
     A fold that has nothing left to do keeps its last error, or that of zero if it had nothing to do
     at all (its y is constant, say).
     """
     streams = [iter(run) for run in runs]
     errors: list[list[float]] = [[] for _ in runs]
-    none = [judge(np.zeros(run.system.b.shape)) for run, judge in zip(runs, judges, strict=True)]
+    none = [
+        error_of(np.zeros(run.system.b.shape))
+        for run, error_of in zip(runs, errors_of, strict=True)
+    ]
     best, at, interrupted, note = np.inf, 0, False, ""
     try:
         for step in range(1, limit + 1):
@@ -57,7 +60,7 @@ def best_step(
             for number, stream in enumerate(streams):
                 iterate = next(stream, None)
                 if iterate is not None and not iterate.broken:
-                    errors[number].append(judges[number](iterate.value))
+                    errors[number].append(errors_of[number](iterate.value))
                     moved = True
                     continue
                 note = iterate.note if iterate is not None else note

@@ -19,7 +19,7 @@ from scipy.linalg import lapack
 from mercer.contracts import Array, Solution
 from mercer.sampling import fold_labels
 from mercer.systems.direct import DirectSystem
-from mercer.systems.iterated import Judge, KernelSystem
+from mercer.systems.iterated import ErrorOf, KernelSystem
 from mercer.systems.spectrum import Spectrum
 
 #: A weight that stands for 0: the row is there, and has no part in the fit.
@@ -214,13 +214,13 @@ class KernelMatrixSystem(DirectSystem):
         """Return the system of all rows for one alpha."""
         return self._iterated(self._present, alpha)
 
-    def training_error(self, system: KernelSystem) -> Judge:
+    def training_error(self, system: KernelSystem) -> ErrorOf:
         """Return the function that measures a solution on all rows."""
         return self._error(self._present, system)
 
     def held_out(
         self, rule: Any, alpha: float, rng: np.random.Generator, labels: Array | None
-    ) -> tuple[list[tuple[KernelSystem, Judge]], Array]:
+    ) -> tuple[list[tuple[KernelSystem, ErrorOf]], Array]:
         """Return the system without each fold, with its error on that fold; and the folds."""
         weight, found = self._present, []
         if labels is None:
@@ -232,7 +232,7 @@ class KernelMatrixSystem(DirectSystem):
                 found.append((part, self._error(out, part)))
         return found, labels
 
-    def _error(self, weight: Array, fitted: KernelSystem) -> Judge:
+    def _error(self, weight: Array, fitted: KernelSystem) -> ErrorOf:
         def error(value: Array) -> float:
             f = fitted.metric(value)
             left = self.Y - f - fitted.constant(f)

@@ -19,8 +19,8 @@ from scipy.linalg import cho_factor, cho_solve
 from mercer.contracts import Array, BlockKernel, Precision
 from mercer.engines import Lanes, count_numbers
 from mercer.kernels import Kernel
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
 from mercer.systems.by_kernel_matrix import ABSENT
 from mercer.systems.function_space import values_at
 

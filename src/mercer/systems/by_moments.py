@@ -19,7 +19,7 @@ from mercer.contracts import Array, Solution, Status
 from mercer.moments import Moments, NormalEquations
 from mercer.systems.direct import DirectSystem
 from mercer.systems.fold_errors import fold_errors
-from mercer.systems.iterated import Judge, MatrixSystem
+from mercer.systems.iterated import ErrorOf, MatrixSystem
 from mercer.systems.spectrum import Spectrum
 
 #: Share of directions below the rounding of float32 that a fit can do without.
@@ -159,13 +159,13 @@ class MomentSystem(DirectSystem):
         """Return the system of all rows for one alpha."""
         return self._iterated(self.equations, alpha)
 
-    def training_error(self, system: MatrixSystem) -> Judge:
+    def training_error(self, system: MatrixSystem) -> ErrorOf:
         """Return the function that measures a solution on all rows."""
         return self._error(self.total, self.equations)
 
     def held_out(
         self, rule: Any, alpha: float, rng: np.random.Generator, labels: Array | None
-    ) -> tuple[list[tuple[MatrixSystem, Judge]], None]:
+    ) -> tuple[list[tuple[MatrixSystem, ErrorOf]], None]:
         """Return the system without each fold, with its error on that fold."""
         found = []
         for fold in self.folds if rule.held_out is None else self.folds[-1:]:
@@ -175,7 +175,7 @@ class MomentSystem(DirectSystem):
                 found.append((self._iterated(part, alpha), self._error(fold, part)))
         return found, None
 
-    def _error(self, moments: Moments, equations: NormalEquations) -> Judge:
+    def _error(self, moments: Moments, equations: NormalEquations) -> ErrorOf:
         def error(value: Array) -> float:
             c = self.whitener.coefficients(value)
             by_column = moments.squared_error(c, equations.intercept(c)) / moments.target_weight

@@ -17,7 +17,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.engines import count_numbers
 from mercer.moments.products import product_of, vector_sums_of
-from mercer.sources.rowset import Placed
+from mercer.rows.rowset import Placed
 from mercer.validation import check_total_weight
 
 

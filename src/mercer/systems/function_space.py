@@ -21,9 +21,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from mercer.contracts import Array, BlockKernel, Rows, Targets
 from mercer.kernels import Kernel
-from mercer.sources.checked import checked_blocks
-from mercer.sources.rowset import Placed
-from mercer.sources.shards import Shard
+from mercer.rows.checked import checked_blocks
+from mercer.rows.rowset import Placed
+from mercer.rows.shards import Shard
 from mercer.systems.mean_of_shards import MeanOfShards, ShardSide
 from mercer.validation import check_finite
 

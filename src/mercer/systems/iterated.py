@@ -21,7 +21,7 @@ import numpy as np
 from mercer.contracts import Array
 
 #: Returns the error of a solution: on rows that were fitted, or on others.
-Judge = Callable[[Array], float]
+ErrorOf = Callable[[Array], float]
 
 
 class IteratedSystem(Protocol):

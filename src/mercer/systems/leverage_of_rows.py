@@ -17,8 +17,8 @@ from mercer.contracts import Array, Reading, Rows
 from mercer.engines import Lanes
 from mercer.moments import Workspace
 from mercer.moments.by_fold import numbers_of
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
 from mercer.validation import check_finite
 
 
@@ -54,7 +54,9 @@ class _Scores:
 
     def add(self, start: int, X: Rows) -> None:
         rows = X.shape[0]
-        H = self.basis.graded(X, self._workspace.block(0, rows), self._workspace.block(1, rows))
+        H = self.basis.orthogonalized(
+            X, self._workspace.block(0, rows), self._workspace.block(1, rows)
+        )
         G = H @ self._directions
         self.scores[start] = np.einsum("ij,ij->i", G, G, dtype=np.float64)
 

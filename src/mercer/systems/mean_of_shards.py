@@ -28,8 +28,8 @@ from mercer.engines import count_numbers
 from mercer.moments import Moments
 from mercer.moments.by_fold import moments_of
 from mercer.moments.queries import PartialMoments
-from mercer.sources.rowset import Placed
-from mercer.sources.shards import Shard
+from mercer.rows.rowset import Placed
+from mercer.rows.shards import Shard
 
 #: Eigenvalues below this, relative to the largest, are rounding where H has no Cholesky factor.
 ROUNDING = 1e-13

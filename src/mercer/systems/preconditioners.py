@@ -22,10 +22,10 @@ from scipy.linalg import blas, lapack, solve_triangular
 
 from mercer.contracts import Array, Reading, Rows, Targets
 from mercer.moments.products import padded_columns
+from mercer.rows.checked import checked_blocks
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
-from mercer.sources.checked import checked_blocks
-from mercer.sources.rowset import RowSet
-from mercer.sources.shards import Shard
 
 #: Functions up to which the preconditioner is factored in float64.
 WIDE = 8000
@@ -38,7 +38,7 @@ UNSEEN = 0.25
 
 
 class SamplePreconditioner:
-    """``P = S'/W' - m'm'' + lambda' Gamma`` of a sample of rows, factored in graded coordinates.
+    """``P = S'/W' - m'm'' + lambda' Gamma`` of a sample, in orthogonalized coordinates.
 
     Parameters
     ----------
@@ -140,13 +140,13 @@ class LandmarkPreconditioner:
 
 
 def _sample_moments(basis: Any, X: Rows, weight: Array | None) -> tuple[Array, Array]:
-    """Return S (its lower triangle, in the precision of blocks) and the sum of h, both graded."""
+    """Return the lower triangle of S and the sum of h, both of orthogonalized functions."""
     single = basis.precision_ == "float32"
     syrk = blas.ssyrk if single else blas.dsyrk
     S = np.zeros((basis.size, basis.size), dtype=basis.precision_, order="F")
     sum_h = np.zeros(basis.size)
     for start in range(0, X.shape[0], BLOCK):
-        H = basis.graded(X[start : start + BLOCK])
+        H = basis.orthogonalized(X[start : start + BLOCK])
         if weight is not None:
             root = np.sqrt(weight[start : start + BLOCK])[:, None]
             H *= root
@@ -172,7 +172,7 @@ def _factored(
             rows, rest = slice(start, start + BLOCK), slice(start, None)
             upper[rows, rest] /= upper.dtype.type(total)
             upper[rows, rest] -= np.outer(mean[rows], mean[rest])
-            upper[rows, rest] += (penalty * 4**attempt) * basis.graded_gram(rows)
+            upper[rows, rest] += (penalty * 4**attempt) * basis.orthogonalized_gram(rows)
         if attempt:
             # Functions that depend on others have no penalty of their own either.
             diagonal = np.einsum("ii->i", P)

@@ -1,0 +1,257 @@
+"""What the bases share: scikit-learn's transformer interface over ``evaluate`` and ``gram``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer.bases.whitening import Whitener
+from mercer.contracts import Array, Precision, Rows, RowSource
+from mercer.kernels import Kernel, as_kernel
+from mercer.rows import ArraySource
+from mercer.validation import check_finite
+
+#: Rows whose features are evaluated at a time by ``transform``.
+BLOCK = 2048
+#: Kernel values held at a time where a row has more of them than functions.
+TILE = 2**20
+
+
+def tile_rows(width: int) -> int:
+    """Return how many rows of ``width`` kernel values each are evaluated at a time.
+
+    At least 16: the points that rows are compared with are read anew for every tile.
+    """
+    return max(16, TILE // max(1, width))
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Turn what scikit-learn calls a random state into a generator, without changing a global."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    check_random_state(random_state)  # refuses what is not a seed, in scikit-learn's words
+    return np.random.default_rng(int(random_state))
+
+
+class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Functions h_1..h_M; as a transformer, coordinates whose inner product is the kernel.
+
+    Inside an estimator the kernel is the estimator's; alone it is ``kernel``.
+    """
+
+    #: Whether the solution is found in the dual form, on all rows.
+    dual = False
+    #: Whether the functions are made of all rows, so that shards cannot share them.
+    local = False
+    #: What the fitted functions are made of: all that a model file holds of them.
+    state: tuple[str, ...] = ("kernel_", "precision_")
+    #: Blocks of (rows, M) that an evaluation holds beside what the kernel needs.
+    scratch = 1
+    kernel: str | Kernel | None
+    random_state: Any
+    kernel_: Kernel
+    precision_: Precision
+
+    def fit_source(
+        self,
+        source: RowSource,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        precision: Precision,
+        may_widen: bool = False,
+        for_products: bool = False,
+    ) -> Self:
+        """Choose the functions from the rows of a source.
+
+        ``precision`` is that of blocks; with ``may_widen``, float32 becomes float64 where the
+        functions are too much alike for it. ``precision_`` tells which it is. ``for_products`` says
+        that no whitener will be asked for: M x M matrices can be left out.
+        """
+        raise TypeError(f"{type(self).__name__} does not define fit_source()")
+
+    @staticmethod
+    def _taken(source: RowSource, indices: Array) -> Rows:
+        """Return rows of a source; refuse those that are not finite, by their number."""
+        rows = source.take(indices)
+        try:
+            check_finite(rows, rows=indices, names=source.feature_names)
+        except ValueError:
+            for block in source.blocks(BLOCK):  # name the first of all rows, not of the sample
+                check_finite(block.X, start=block.start, names=source.feature_names)
+            raise
+        return rows
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        raise TypeError(f"{type(self).__name__} does not define size")
+
+    def wanted_size(self, n_rows: int) -> int:
+        """M before any limit, for a fit to ``n_rows`` rows."""
+        raise TypeError(f"{type(self).__name__} does not define wanted_size()")
+
+    @property
+    def automatic_size(self) -> bool:
+        """Whether nobody has named M, so that a plan may lower it."""
+        return getattr(self, "n_components", None) is None
+
+    def uniform_sample(self, n_rows: int) -> int:
+        """How many rows, drawn uniformly, the functions are made of: 0 where they are not."""
+        return 0
+
+    def width(self, n_rows: int) -> int:
+        """How many kernel values the evaluation of a row holds at a time.
+
+        Where that is more than M, only a few rows are evaluated at a time (:func:`tile_rows`).
+        """
+        return self.wanted_size(n_rows)
+
+    def resident_bytes(self, n_rows: int, n_features: int, size: int, kernel: Kernel) -> int:
+        """Bytes that the basis, fitted with M = ``size``, keeps of all rows."""
+        return 0
+
+    def evaluate(self, X: Rows, out: Array | None = None) -> Array:
+        """Return h(x) for every row of X: shape (rows, M)."""
+        raise TypeError(f"{type(self).__name__} does not define evaluate()")
+
+    def gram(self) -> Array | None:
+        """Return Gamma in float64, or None where it is the identity."""
+        raise TypeError(f"{type(self).__name__} does not define gram()")
+
+    # What is summed over rows may be other functions of the same span; by default it is h itself.
+
+    def orthogonalized(
+        self, X: Rows, out: Array | None = None, spare: Array | None = None
+    ) -> Array:
+        """Return the values of the functions that moments are sums of; ``spare`` is scratch."""
+        return self.evaluate(X, out)
+
+    def whitener(self) -> Whitener:
+        """Return the whitener of the orthogonalized functions."""
+        return Whitener(None, self.size)
+
+    def coefficients(self, orthogonalized: Array) -> Array:
+        """Return coefficients of h for coefficients of the orthogonalized functions."""
+        return orthogonalized
+
+    def vectors(self, t: Array) -> Array:
+        """Return sums of the orthogonalized functions for sums t of h."""
+        return t
+
+    def orthogonalized_gram(self, rows: slice) -> Array:
+        """Return rows of the Gram matrix of the orthogonalized functions, in float64.
+
+        Columns from ``rows.start`` on: the matrix is symmetric.
+        """
+        return np.eye(len(range(*rows.indices(self.size))), self.size - rows.start)
+
+    def penalty(self, c: Array, exact: bool = False) -> Array:
+        """Return ``Gamma c``; in the precision of blocks, unless ``exact``."""
+        return c
+
+    def fast_gram(self) -> Array | None:
+        """Return Gamma in the precision of blocks, or None where ``penalty`` is as fast."""
+        return None
+
+    def prediction(self, coefficients: Array) -> tuple[Callable[[Rows, Array], Array], Array, int]:
+        """Return what predicts: ``evaluate(X, out)``, its coefficients (width, k), and the width.
+
+        Their product is ``h(x)'c``; other functions than h may give it in less time.
+        """
+        return self.evaluate, coefficients, self.size
+
+    def without_whitener(self) -> Self:
+        """Return the same functions in fewer numbers, for sums only."""
+        return self
+
+    def expansion(self, coefficients: Array) -> tuple[Array, Array]:
+        """Return f as a sum of kernel functions: coefficients (p, k) and points (p, d)."""
+        raise ValueError(
+            f"{type(self).__name__} has no points that its functions are made of: shards share it, "
+            f"so leave local_basis=False"
+        )
+
+    def factorize(self, may_widen: bool) -> None:
+        """Make up for what a for_products fit left out: drop functions that depend on others."""
+
+    #: Whether functions are still to be chosen among candidates, by sums over rows.
+    has_candidates = False
+    #: Whether that takes the sums of products of candidates, beside those with y.
+    needs_gram = True
+
+    def choose_features(self, moments: Any, rng: np.random.Generator) -> None:
+        """Choose among the candidates, by the moments of their values."""
+        raise TypeError(f"{type(self).__name__} has no candidates to choose among")
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse attributes of ``state`` that do not make functions of ``n_features`` columns.
+
+        Nothing is evaluated, and nothing larger than the state is made.
+        """
+        if not isinstance(self.kernel_, Kernel):
+            raise ValueError(f"the kernel must be a kernel, got {type(self.kernel_).__name__}")
+        if self.precision_ not in ("float32", "float64"):
+            raise ValueError(f"precision must be float32 or float64, got {self.precision_!r}")
+
+    def bind(self) -> None:
+        """Prepare what is cheap to rebuild from ``state`` and never stored."""
+
+    def restore_factor(self, factor: Any) -> None:
+        """Take the factor of the Gram matrix from a model file."""
+        raise ValueError(f"{type(self).__name__} has no factor, got {type(factor).__name__}")
+
+    def widen(self) -> None:
+        """Evaluate in float64 from now on."""
+        self.precision_ = "float64"
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the functions from the rows of X."""
+        kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        check_finite(X, names=getattr(self, "feature_names_in_", None))
+        rng = as_generator(self.random_state)
+        self._fit_transformer(ArraySource(X), kernel, rng)
+        self.whitener_ = self.whitener()
+        self._n_features_out = self.whitener_.size
+        return self
+
+    def _fit_transformer(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
+        """Choose the functions for use as a transformer."""
+        self.fit_source(source, kernel, rng, "float64")
+
+    def transform(self, X: Any) -> Array:
+        """Return coordinates z(x) with z(x)'z(x') equal, or close, to K(x, x')."""
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            reset=False,
+        )
+        check_finite(X, names=getattr(self, "feature_names_in_", None))
+        out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
+        for start in range(0, X.shape[0], BLOCK):
+            block = self.orthogonalized(X[start : start + BLOCK])
+            out[start : start + BLOCK] = self.whitener_.vectors(block.T).T
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
+        tags.input_tags.sparse = kernel.accepts_sparse
+        tags.input_tags.pairwise = kernel.pairwise
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,161 @@
+"""Bases whose functions are nearly dependent, and are summed in orthogonalized form."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.bases.basis import BasisTransformer
+from mercer.bases.orthogonalization import (
+    CUT,
+    Orthogonalization,
+    leading_order,
+    ordered_cholesky,
+    trusted_precision,
+)
+from mercer.bases.whitening import Whitener
+from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.kernels.kernel import dense
+from mercer.validation import MercerWarning, check_array, check_count, check_overflow
+
+
+class OrthogonalizedBasis(BasisTransformer):
+    """Functions made of ``K(z, .)`` at fixed points z, with a Gram matrix ``Gamma = L L'``.
+
+    What is summed over rows are the orthogonalized functions of the same span (see
+    :mod:`mercer.bases.orthogonalization`). Subclasses name the points and define ``evaluate`` and
+    ``gram``.
+    """
+
+    #: The attribute that holds the points.
+    _points: str
+    factor_: Array
+    indices_: Array | None
+    n_dropped_: int
+    _block: BlockKernel
+
+    @staticmethod
+    def _warn_if_reduced(asked: int | None, n_rows: int) -> None:
+        if asked is not None and asked > n_rows:
+            warnings.warn(
+                f"n_components={asked} is more than the {n_rows} rows: reduced to {n_rows}. Lower "
+                f"n_components, or leave it None",
+                MercerWarning,
+                stacklevel=3,
+            )
+
+    def _factorize(
+        self, gram: Array, precision: Precision, may_widen: bool
+    ) -> tuple[Array, Precision]:
+        """Factor Gamma; return the order of the functions that are kept, and the precision."""
+        check_overflow(gram, "float64")
+        cut = CUT["float64" if may_widen else precision]
+        self.factor_, order = ordered_cholesky(gram, cut)
+        self.n_dropped_ = len(gram) - len(order)
+        if may_widen:
+            precision = trusted_precision(self.factor_, precision)
+        return order, precision
+
+    def check_state(self, n_features: int) -> None:
+        """Refuse points that are not rows of ``n_features`` columns, by their indices."""
+        super().check_state(n_features)
+        check_count(self.n_dropped_, "n_dropped", minimum=0)
+        name, precomputed = self._points.rstrip("_"), self.kernel_.pairwise
+        points = check_array(getattr(self, self._points), name, (None, None))
+        if points.shape[1] != (len(points) if precomputed else n_features) or not len(points):
+            columns = "a column each" if precomputed else f"{n_features} columns"
+            raise ValueError(f"{name} must have {columns}, got shape {points.shape}")
+        if self.indices_ is not None:
+            check_array(self.indices_, "indices", (len(points),), "iu")
+            if self.indices_.min() < 0 or (precomputed and self.indices_.max() >= n_features):
+                raise ValueError(f"indices of {name} must be those of rows")
+        elif precomputed:
+            raise ValueError(f"{name} of a precomputed kernel must have indices")
+
+    def restore_factor(self, factor: Any) -> None:
+        """Take a lower triangular matrix with a positive diagonal."""
+        check_array(factor, "the factor", (self.size, self.size))
+        if np.any(np.triu(factor, 1)) or np.any(np.diagonal(factor) <= 0):
+            raise ValueError("the factor must be lower triangular with a positive diagonal")
+        self.factor_ = factor
+
+    def bind(self) -> None:
+        """Prepare K(., z), and the orthogonalization."""
+        points = dense(getattr(self, self._points))
+        setattr(self, self._points, points)
+        self._block = self.kernel_.against(points, self.precision_)
+        self.__dict__.pop("_cached_orthogonalization", None)
+
+    def _factorize_leading(self, diagonal: Array, column_of: Callable[[int], Array]) -> Array:
+        """Factor as much of Gamma as orthogonalization needs; return the order of the functions."""
+        self.factor_, order = leading_order(diagonal, column_of, CUT["float64"])
+        self.n_dropped_ = 0
+        return order
+
+    @property
+    def _orthogonalization(self) -> Orthogonalization:
+        found: Orthogonalization | None = self.__dict__.get("_cached_orthogonalization")
+        if found is None:
+            found = self._cached_orthogonalization = Orthogonalization(
+                self.factor_, self.precision_
+            )
+        return found
+
+    def orthogonalized(
+        self, X: Rows, out: Array | None = None, spare: Array | None = None
+    ) -> Array:
+        """Return the values of the orthogonalized functions."""
+        return self._orthogonalization.apply(self.evaluate(X, out), spare)
+
+    def whitener(self) -> Whitener:
+        """Return the whitener of the orthogonalized functions."""
+        return self._orthogonalization.whitener()
+
+    def coefficients(self, orthogonalized: Array) -> Array:
+        """Return coefficients of h for coefficients of the orthogonalized functions."""
+        return self._orthogonalization.coefficients(orthogonalized)
+
+    def widen(self) -> None:
+        """Evaluate in float64 from now on."""
+        self.precision_ = "float64"
+        self.bind()
+
+    def vectors(self, t: Array) -> Array:
+        """Return sums of the orthogonalized functions for sums t of h."""
+        return self._orthogonalization.vectors(t)
+
+    def orthogonalized_gram(self, rows: slice) -> Array:
+        """Return rows of the orthogonalized functions' Gram matrix, from ``rows.start`` on."""
+        return self._orthogonalization.gram_block(
+            self.factor_[rows] @ self.factor_[rows.start :].T, rows
+        )
+
+    def penalty(self, c: Array, exact: bool = False) -> Array:
+        """Return ``Gamma c``, from ``Gamma = L L'``."""
+        return np.asarray(self.factor_ @ (self.factor_.T @ c))
+
+    def without_whitener(self) -> Self:
+        """Return a copy with only those columns of L that orthogonalization needs."""
+        leading = self._orthogonalization.leading
+        if not 0 < leading < len(self.factor_):
+            return self
+        found = copy.copy(self)
+        found.factor_ = np.ascontiguousarray(self.factor_[:, :leading])
+        found.__dict__.pop("_cached_orthogonalization", None)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        # These are cheap to rebuild, and the block kernel holds closures.
+        state = dict(super().__getstate__())
+        state.pop("_block", None)
+        state.pop("_cached_orthogonalization", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self._points in state:
+            self.bind()

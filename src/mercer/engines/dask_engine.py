@@ -1,0 +1,357 @@
+"""Shards on the workers of a Dask cluster, some of which may be lost on the way.
+
+A shard is sent as a recipe, and what a task made of it stays on a worker as a reference. Where that
+worker is lost, Dask makes it again from the recipe: no state is pinned to a worker, and none is
+scattered that could not be rebuilt. Every wait ends: with the result, or with an error that says
+what is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import dask
+from distributed import CancelledError, Client, Future, KilledWorker, wait
+
+from mercer.contracts import ShardProgress
+from mercer.engines.threads import on_one_core
+from mercer.engines.tree import tree_sum
+from mercer.validation import EngineError, check_number
+
+#: Seconds between two looks at what has ended, and at who is still there.
+LOOK, CHECK = 0.5, 5.0
+#: Seconds to reach a scheduler.
+CONNECT = 30.0
+#: Values up to this size are sent without a warning: they are meant to be in the graph.
+LARGE = "4GB"
+#: The share of a worker's memory that tasks may fill.
+FULL = 0.6
+#: Bytes of a worker that has loaded what tasks need; it may not have done so yet.
+LOADED = 260e6
+#: Sums come before new parts, so that few parts are held.
+FIRST = 10
+
+
+class DaskEngine:
+    """Runs tasks on a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client, cluster or str
+        A client, a cluster, or the address of a scheduler ("tcp://host:8786").
+    patience : float
+        Seconds to wait for a worker while there is none.
+    silence : float
+        Seconds without a sign of life after which a worker is restarted, and its tasks go to
+        others: a process may be frozen with its connections open. Dask itself does so after
+        ``distributed.scheduler.worker-ttl``, five minutes.
+    timeout : float
+        The longest time, in seconds, in which no task ends.
+    connect : float
+        Seconds to reach the scheduler.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        patience: float = 60.0,
+        silence: float = 60.0,
+        timeout: float = 3600.0,
+        connect: float = CONNECT,
+    ) -> None:
+        self.patience = check_number(patience, "patience of DaskEngine", above=0.0)
+        self.silence = check_number(silence, "silence of DaskEngine", above=0.0)
+        self.timeout = check_number(timeout, "timeout of DaskEngine", above=0.0)
+        self.progress: ShardProgress | None = None
+        self._owned = not isinstance(client, Client)
+        self.client = connected(client, connect) if self._owned else client
+
+    def __repr__(self) -> str:
+        return f"DaskEngine({self.client.scheduler.address!r})"
+
+    @property
+    def dashboard(self) -> str:
+        """The address of the dashboard."""
+        return str(self.client.dashboard_link)
+
+    @property
+    def width(self) -> int:
+        """How many tasks run at a time: the threads of all workers that are there now."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        return max(1, sum(int(worker["nthreads"]) for worker in workers))
+
+    @property
+    def task_memory(self) -> int | None:
+        """Bytes that a task may take, if workers have a limit: what is left up to 60 % of it.
+
+        Beyond 70 % Dask writes results to disk, and at 80 % it pauses the worker.
+        """
+        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        shares = [
+            max(FULL * w["memory_limit"] - max(w["metrics"].get("memory", 0), LOADED), LOADED / 5)
+            / w["nthreads"]
+            for w in workers
+            if w.get("memory_limit")
+        ]
+        return int(min(shares)) if shares else None
+
+    def close(self) -> None:
+        """Close the connection, if this engine opened it."""
+        if self._owned:
+            self.client.close(timeout=CONNECT)
+
+    def place(self, items: Sequence[Any]) -> list[Future]:
+        """Return references to items: recipes by value, and partitions that are computed there."""
+        return [
+            self.client.compute(item.delayed) if hasattr(item, "delayed") else self.share(item)
+            for item in items
+        ]
+
+    def share(self, value: Any) -> Future:
+        """Return a reference to a value, which the scheduler keeps and workers pass on."""
+        return self._submit(_same, value, label="share")
+
+    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Future]:
+        """Run a task over items and leave each result on its worker."""
+        return [self._submit(on_one_core, task, item, *common, label=_name(task)) for item in items]
+
+    def map(
+        self,
+        task: Callable[..., Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+        light: bool = False,
+    ) -> list[Any]:
+        """Run a task over items; return the results, in the order of the items.
+
+        Light tasks run together with those of the same worker: one costs milliseconds to send.
+        """
+        if not light or len(items) <= self.width:
+            return self._gathered(self.hold(task, items, *common), label)
+        groups = self._neighbors(items)
+        together = [[items[at] for at in group] for group in groups]
+        found = [None] * len(items)
+        parts = self._gathered(self.hold(_each, together, task, *common), label)
+        for group, results in zip(groups, parts, strict=True):
+            for at, result in zip(group, results, strict=True):
+                found[at] = result
+        return found
+
+    def _gathered(self, futures: list[Future], label: str) -> list[Any]:
+        try:
+            self._wait(futures, label)
+            return [self._taken(future, label) for future in futures]
+        finally:
+            self._cancel(futures)
+
+    def _neighbors(self, items: Sequence[Future]) -> list[list[int]]:
+        """Return the items that each worker holds, by number."""
+        where: dict[str, list[int]] = {}
+        held = self.client.who_has(list(items))
+        for at, item in enumerate(items):
+            workers = sorted(held.get(item.key) or ("",))
+            where.setdefault(workers[0], []).append(at)
+        return list(where.values())
+
+    def reduce(
+        self,
+        task: Callable[..., Any],
+        add: Callable[[Any, Any], Any],
+        items: Sequence[Any],
+        *common: Any,
+        label: str = "",
+    ) -> Any:
+        """Run a task over items and add the results on the workers, as a tree of fixed shape."""
+        parts: list[Future] = []
+
+        def submitted() -> Iterator[Future]:
+            for item in items:
+                parts.append(self._submit(on_one_core, task, item, *common, label=_name(task)))
+                yield parts[-1]
+
+        def added(left: Future, right: Future) -> Future:
+            return self._submit(on_one_core, add, left, right, label="add", priority=FIRST)
+
+        # Each sum is ordered right after its parts, so that it is taken before further ones.
+        root = tree_sum(submitted(), added)
+        try:
+            # The root alone is held to the end: parts are let go as they are added.
+            self._wait([root], label, parts)
+            return self._taken(root, label)
+        finally:
+            self._cancel([root])
+
+    def _submit(
+        self, function: Callable[..., Any], *arguments: Any, label: str, priority: int = 0
+    ) -> Future:
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE}):
+            return self.client.submit(
+                function,
+                *arguments,
+                key=f"mercer-{label}-{uuid.uuid4().hex}",
+                pure=False,
+                priority=priority,
+            )
+
+    def _wait(self, futures: list[Future], label: str, parts: list[Future] | None = None) -> None:
+        """Wait until all have ended; raise the first error, and what a cluster cannot recover.
+
+        ``parts`` are what progress is told of; the list is emptied as they end.
+        """
+        parts = list(futures) if parts is None else parts
+        pending, total, told = set(futures), len(parts), -1
+        watch = _Watch(self)
+        while pending:
+            with self.client.as_current(), suppress(TimeoutError, CancelledError):
+                wait(pending, timeout=LOOK, return_when="FIRST_COMPLETED")
+            for future in pending:
+                self._check(future, label)
+            pending = {future for future in pending if future.status != "finished"}
+            parts[:] = [future for future in parts if future.status == "pending"]
+            done = total - len(parts)
+            if done != told and self.progress is not None and label:
+                self.progress(label, done, total)
+            watch.look(done != told)
+            told = done
+
+    def _taken(self, future: Future, label: str) -> Any:
+        """Fetch a result; it is made again where its worker is lost just now."""
+        watch = _Watch(self)
+        while True:
+            try:
+                return future.result(timeout=CHECK)
+            except TimeoutError:
+                watch.look(False)
+            except (CancelledError, KilledWorker):
+                self._check(future, label)
+                raise
+
+    def _check(self, future: Future, label: str) -> None:
+        """Raise what a task has raised, in words where it is the cluster's trouble."""
+        if future.status == "finished" or future.status == "pending":
+            return
+        if future.status == "error":
+            error = future.exception(timeout=CONNECT)
+            if isinstance(error, KilledWorker):
+                raise EngineError(
+                    f"the cluster gave up on a task of '{label}': every worker that took it was "
+                    f"lost ({error}). Workers may be short of memory: use more shards, fewer "
+                    f"functions, or workers with a higher memory limit"
+                ) from error
+            raise error
+        raise EngineError(
+            f"tasks of '{label}' were {future.status}: the connection to the scheduler was lost, "
+            f"or its state. Start the cluster again, and fit with the same checkpoint= to go on"
+        )
+
+    def _cancel(self, futures: list[Future]) -> None:
+        left = [future for future in futures if future.status == "pending"]
+        if left and self.client.status == "running":
+            self.client.cancel(left, force=True)
+
+
+class _Watch:
+    """Notices when nothing will come of waiting."""
+
+    def __init__(self, engine: DaskEngine) -> None:
+        self._engine = engine
+        self._moved = self._checked = self._manned = time.monotonic()
+
+    def look(self, moved: bool) -> None:
+        """Restart frozen workers; raise where there are none, or nothing ends for too long."""
+        now, engine = time.monotonic(), self._engine
+        if moved:
+            self._moved = now
+        if now - self._checked < CHECK:
+            return
+        self._checked = now
+        if now - self._moved > engine.timeout:
+            raise EngineError(
+                f"no task has ended for {engine.timeout:g} s: see {engine.dashboard}, or raise "
+                f"DaskEngine(timeout=)"
+            )
+        running, paused = self._workers()
+        if running:
+            self._manned = now
+        elif now - self._manned > engine.patience and paused:
+            raise EngineError(
+                f"all workers ({paused}) have been paused for {engine.patience:g} s: they are "
+                f"short of memory. Use fewer functions, more shards, a lower memory_limit, or "
+                f"workers with more memory"
+            )
+        elif now - self._manned > engine.patience:
+            raise EngineError(
+                f"there has been no worker for {engine.patience:g} s, so nothing can go on: start "
+                f"workers, and fit again (checkpoint= keeps what is finished)"
+            )
+
+    def _workers(self) -> tuple[int, int]:
+        """Return how many workers run tasks, and are paused; those frozen are restarted."""
+        engine = self._engine
+        try:
+            alive: tuple[int, int] = engine.client.sync(
+                engine.client._run_on_scheduler,
+                restart_frozen,
+                silence=engine.silence,
+                callback_timeout=CHECK,
+            )
+        except (TimeoutError, OSError):  # the scheduler is not there, or busy: patience decides
+            return 0, 0
+        return alive
+
+
+#: On the scheduler: restarts that are under way, by the address of the worker.
+_restarts: dict[str, asyncio.Future[Any]] = {}
+
+
+async def restart_frozen(dask_scheduler: Any, silence: float) -> tuple[int, int]:
+    """Restart workers without a sign of life, on the scheduler; return who runs and is paused.
+
+    It is what Dask does after its worker-ttl: the nanny ends the process and starts another; a
+    worker without one is removed.
+    """
+    now = time.time()
+    workers = {w.address: now - w.last_seen for w in dask_scheduler.workers.values()}
+    frozen = [address for address, silent in workers.items() if silent > silence]
+    for address in frozen:
+        if address not in _restarts:
+            _restarts[address] = asyncio.ensure_future(
+                dask_scheduler.restart_workers(
+                    [address],
+                    wait_for_workers=False,
+                    on_error="return",
+                    stimulus_id=f"mercer-frozen-{now}",
+                )
+            )
+    alive = [w for w in dask_scheduler.workers.values() if w.address not in frozen]
+    paused = sum(w.status.name == "paused" for w in alive)
+    return len(alive) - paused, paused
+
+
+def connected(address: Any, seconds: float) -> Client:
+    """Return a client of a scheduler, or say that it cannot be reached."""
+    try:
+        return Client(address, timeout=seconds, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise EngineError(
+            f"no Dask scheduler was reached at {address!r} within {seconds:g} s: check the "
+            f"address, and that 'dask scheduler' runs"
+        ) from error
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _each(items: list[Any], task: Callable[..., Any], *common: Any) -> list[Any]:
+    return [task(item, *common) for item in items]
+
+
+def _name(task: Callable[..., Any]) -> str:
+    return str(getattr(task, "__name__", "task")).strip("_")

@@ -1,0 +1,117 @@
+"""All that is particular to pyarrow: its errors and its columns as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array
+from mercer.rows.chunks import Piece
+from mercer.rows.column_selection import Selection
+from mercer.storage import pyarrow
+
+
+@contextmanager
+def reading(path: Path, kind: str, explain: Callable[[str], str] | None = None) -> Iterator[None]:
+    """Name the file in whatever pyarrow says about it; ``explain`` may add what to do."""
+    try:
+        yield
+    except (pyarrow().ArrowException, OSError, EOFError) as error:
+        said = str(error).strip().rstrip(".")
+        hint = explain(said) if explain is not None else ""
+        raise ValueError(
+            f"{path} cannot be read as {kind}: {said}"
+            f"{hint or '; it may be damaged or cut short, so write it anew'}"
+        ) from error
+
+
+def value_type(type_: Any) -> Any:
+    """Return the type of the values of a column, looking through dictionary encoding."""
+    return type_.value_type if pyarrow().types.is_dictionary(type_) else type_
+
+
+def kind_of(type_: Any) -> str:
+    """Return ``"number"``, ``"text"`` or the name of another type."""
+    types, plain = pyarrow().types, value_type(type_)
+    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    # A column without a single value has the type null; it is read as NaN.
+    if types.is_null(plain) or any(test(plain) for test in numbers):
+        return "number"
+    if types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain):
+        return "text"
+    return str(type_)
+
+
+def label_dtype(type_: Any) -> np.dtype[Any]:
+    """Return the dtype of a target or query: objects for text, float64 for decimals and nulls."""
+    types, plain = pyarrow().types, value_type(type_)
+    if kind_of(plain) == "text":
+        return np.dtype(object)
+    if types.is_decimal(plain) or types.is_null(plain):
+        return np.dtype(np.float64)
+    dtype: np.dtype[Any] = np.dtype(plain.to_pandas_dtype())
+    return dtype
+
+
+def to_piece(
+    batch: Any,
+    selection: Selection,
+    dtype: np.dtype[Any],
+    target_dtype: np.dtype[Any] | None,
+    query_dtype: np.dtype[Any] | None,
+    where: str,
+    *,
+    features: bool,
+    labels: bool,
+) -> Piece:
+    """Return a batch as arrays: X in rows of ``dtype``, the target, the weight and the query."""
+    X = y = weight = query = None
+    if features:
+        X = np.empty((batch.num_rows, len(selection.features)), dtype=dtype)
+        for index, name in enumerate(selection.features):
+            X[:, index] = _numbers(batch.column(name))
+    if labels and selection.target is not None and target_dtype is not None:
+        y = _target(
+            batch.column(selection.target), target_dtype, f"{selection.target!r} of {where}"
+        )
+    if labels and selection.weight is not None:
+        weight = _numbers(batch.column(selection.weight)).astype(np.float64, copy=False)
+    if labels and selection.query is not None and query_dtype is not None:
+        query = _values(batch.column(selection.query), query_dtype)
+    return Piece(X, y, weight, query)
+
+
+def _target(column: Any, dtype: np.dtype[Any], label: str) -> Array:
+    """Return a target as read; a missing number is NaN, and a missing label is refused."""
+    if dtype.kind == "O" and column.null_count:
+        raise ValueError(
+            f"target column {label} must have a label in every row, but {column.null_count} rows "
+            f"have none: fill them in or drop the rows"
+        )
+    return _values(column, dtype)
+
+
+def _values(column: Any, dtype: np.dtype[Any]) -> Array:
+    """Return numbers or text as read; a missing number is NaN, and a missing text None."""
+    if dtype.kind == "O":
+        return np.asarray(_decoded(column).to_numpy(zero_copy_only=False), dtype=object)
+    values = _numbers(column)
+    return values if column.null_count else values.astype(dtype, copy=False)
+
+
+def _numbers(column: Any) -> Array:
+    """Return a column of numbers as an array, NaN where it has no value."""
+    pa, column = pyarrow(), _decoded(column)
+    whole = pa.types.is_boolean(column.type) and not column.null_count
+    if not (whole or pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        column = column.cast(pa.float64())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _decoded(column: Any) -> Any:
+    """Undo dictionary encoding."""
+    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column

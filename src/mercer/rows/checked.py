@@ -1,0 +1,51 @@
+"""Blocks of rows as a fit reads them: finite, weighted by numbers of at least 0, y encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mercer.contracts import Array, RowBlock, RowSource, Targets
+from mercer.rows.shards import Shard
+from mercer.validation import check_finite, check_total_weight, check_weight
+
+
+def checked_blocks(
+    source: RowSource, targets: Targets, rows: int, *, partial: bool = False
+) -> Iterator[tuple[RowBlock, Array]]:
+    """Yield blocks with their encoded targets; refuse what is not finite where it stands.
+
+    With ``partial`` some rows may have no label, and NaN for a target.
+    """
+    weight_seen = 0.0
+    for block in source.blocks(rows):
+        check_finite(block.X, start=block.start, names=source.feature_names)
+        if block.weight is not None:
+            check_weight(block.weight, start=block.start)
+            weight_seen += float(block.weight.sum())
+        else:
+            weight_seen += block.n_rows
+        if block.y is None:
+            raise ValueError(
+                "a fit needs targets, and the source has none: name the column (target=...)"
+            )
+        Y = targets.encode(block.y, block.start)
+        if not partial and np.isnan(Y).any():
+            at = block.start + int(np.flatnonzero(np.isnan(Y).any(axis=1))[0])
+            raise ValueError(
+                f"y has no label at row {at}, and rows without one need sums over rows: use "
+                f"basis='landmarks' or 'random_features', solver='ridge' and selection='gcv' or "
+                f"'kfold', or drop these rows"
+            )
+        yield block, Y
+    check_total_weight(weight_seen)
+
+
+def labels_of(shard: Shard, targets: Targets) -> tuple[Array, Array]:
+    """Return the encoded targets (n, k) and the weights (n,) of a shard: a task."""
+    source = shard.source
+    with shard.naming():
+        blocks = list(checked_blocks(source, targets, max(1, source.n_rows)))
+    weights = [np.ones(b.n_rows) if b.weight is None else b.weight for b, _ in blocks]
+    return np.vstack([Y for _, Y in blocks]), np.concatenate(weights)

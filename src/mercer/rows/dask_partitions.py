@@ -1,0 +1,129 @@
+"""Partitions of Dask arrays and data frames as shards, read where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import RowSource
+from mercer.rows.arrays import ArraySource
+from mercer.rows.frames import from_frame
+from mercer.rows.shards import Shard, ShardMethods
+
+
+def is_partitioned(X: Any) -> bool:
+    """Whether X is a Dask array or data frame; Dask need not be installed to tell."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+@dataclass(frozen=True)
+class Partition(ShardMethods):
+    """A shard that is computed each time it is looked at; an engine may compute it elsewhere."""
+
+    number: int
+    name: str
+    delayed: Any
+
+    @property
+    def source(self) -> RowSource:  # type: ignore[override]
+        """The rows, computed now, in this process."""
+        shard: Shard = self.delayed.compute(scheduler="synchronous")
+        return shard.source
+
+
+def partitions(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> list[Partition]:
+    """Return the partitions of a Dask collection as shards.
+
+    Parameters
+    ----------
+    X : dask array of shape (n, d), or dask data frame
+        Its blocks of rows are the shards.
+    y, weight, query : dask or NumPy arrays or series, or names of columns of the data frame
+        Cut like X.
+    """
+    from dask import delayed
+
+    frame = hasattr(X, "columns")
+    taken: list[str] = []
+    given = {"y": y, "sample_weight": weight, "qid": query}
+    if frame:
+        for name, value in given.items():
+            if isinstance(value, str):
+                if value not in X.columns:
+                    raise ValueError(
+                        f"{name}={value!r} must be a column of the data frame, which has "
+                        f"{list(X.columns)}"
+                    )
+                taken.append(value)
+        blocks = list(X.to_delayed())
+        rows = None
+    else:
+        if X.ndim != 2:
+            raise ValueError(f"X must have two dimensions, got a Dask array of shape {X.shape}")
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        blocks = list(X.to_delayed().ravel())
+        rows = X.chunks[0]
+    others = {
+        name: [value] * len(blocks)
+        if value is None or isinstance(value, str)
+        else _cut_like(value, rows, len(blocks), name)
+        for name, value in given.items()
+    }
+    make = delayed(_shard, pure=True)
+    return [
+        Partition(number, f"shard {number} (a partition)", make(number, X_, *parts, taken))
+        for number, (X_, *parts) in enumerate(zip(blocks, *others.values(), strict=True))
+    ]
+
+
+def _cut_like(value: Any, rows: Any, count: int, name: str) -> list[Any]:
+    """Cut y, weights or queries like the blocks of X."""
+    if is_partitioned(value):
+        known = rows is not None and not np.isnan(rows).any()
+        if hasattr(value, "chunks") and known and not np.isnan(value.chunks[0]).any():
+            if sum(value.chunks[0]) != sum(rows):
+                raise ValueError(
+                    f"{name} must have one entry a row of X, which has {sum(rows)} rows; got "
+                    f"{sum(value.chunks[0])}"
+                )
+            value = value.rechunk({0: rows, **dict.fromkeys(range(1, value.ndim), -1)})
+        parts = list(np.ravel(value.to_delayed()))
+        if len(parts) != count:
+            raise ValueError(
+                f"{name} must have as many partitions as X, which has {count}; got {len(parts)}: "
+                f"make both from one collection, or repartition one"
+            )
+        return parts
+    if rows is None or np.isnan(rows).any():
+        raise ValueError(
+            f"{name} must be a Dask collection, or the name of a column, where the partitions of X "
+            f"have no known size; got {type(value).__name__}"
+        )
+    array = np.asarray(value)
+    if len(array) != sum(rows):
+        raise ValueError(
+            f"{name} must have one entry a row of X, which has {sum(rows)} rows; got {len(array)}"
+        )
+    return np.split(array, np.cumsum(rows)[:-1])
+
+
+def _shard(number: int, X: Any, y: Any, weight: Any, query: Any, taken: list[str]) -> Shard:
+    """Build the shard of one partition: a task."""
+    name, names = f"shard {number} (a partition)", None
+    if hasattr(X, "columns"):
+        y, weight, query = (
+            X[value] if isinstance(value, str) else value for value in (y, weight, query)
+        )
+        found = from_frame(X.drop(columns=taken))
+        assert found is not None
+        X, names = found
+    y, weight, query = (
+        value.to_numpy() if hasattr(value, "to_numpy") else value for value in (y, weight, query)
+    )
+    if not X.shape[0]:  # a partition that a filter has emptied
+        empty = ArraySource(np.zeros((1, X.shape[1])), [0], None, names).at([])
+        return Shard(number, name, empty if query is None else empty.with_queries(query))
+    return Shard(number, name, ArraySource(X, y, weight, names, query=query))

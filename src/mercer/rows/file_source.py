@@ -1,0 +1,189 @@
+"""What all sources that read files share: blocks, random rows and parts from one way to read."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array, RowBlock, Rows, RowSource
+from mercer.rows.checks import check_indices, check_query
+from mercer.rows.chunks import Piece, even_cuts, rechunk
+from mercer.validation import check_count
+
+UNEVEN = 1.5  # how many times its even share a part may be for the sake of an easy beginning
+PIECE_BYTES = 2**23  # small enough to stay in cache, large enough to make the overhead small
+
+
+class FileSource(ABC):
+    """Rows ``start`` to ``start + n_rows`` of files, read anew each time; it pickles as its path.
+
+    A subclass says how to read a range of rows (``_pieces``) and where reading can begin without
+    going through the rows before (``_boundaries``).
+    """
+
+    n_rows: int
+    n_features: int
+    feature_names: list[str] | None
+    has_target: bool
+    has_query: bool
+
+    def __init__(
+        self,
+        label: str,
+        *,
+        n_rows: int,
+        n_features: int,
+        dtype: np.dtype[Any],
+        has_target: bool,
+        has_query: bool = False,
+        feature_names: list[str] | None = None,
+    ) -> None:
+        if n_rows == 0:
+            raise ValueError(f"{label} must hold at least one row, got none: write it anew")
+        self.label = label
+        self.n_rows = n_rows
+        self.n_features = n_features
+        self.has_target = has_target
+        self.has_query = has_query
+        self.feature_names = feature_names
+        self._dtype = dtype
+        self._start = 0
+
+    @abstractmethod
+    def _pieces(
+        self, start: int, stop: int, rows: int, *, features: bool = True, labels: bool = True
+    ) -> Iterator[Piece]:
+        """Yield rows ``start`` to ``stop`` of the files, best at most ``rows`` at a time.
+
+        ``features`` asks for X and ``labels`` for y, the weights and the queries.
+        """
+
+    @abstractmethod
+    def _boundaries(self) -> Array:
+        """Return the rows at which reading can begin, from 0 to the number of rows of the files."""
+
+    @property
+    @abstractmethod
+    def resident_bytes(self) -> int:
+        """Bytes this source keeps in memory while it is read, beyond the blocks it yields."""
+
+    def blocks(self, rows: int) -> Iterator[RowBlock]:
+        """Yield all rows in order, ``rows`` at a time; ``start`` counts from 0 in every source."""
+        start = 0
+        for piece in self._blocks_of(rows, features=True):
+            yield RowBlock(start, piece.X, piece.y, piece.weight, piece.query)
+            start += piece.n_rows
+
+    def targets(self, rows: int) -> Iterator[Array]:
+        """Yield y alone, ``rows`` at a time, without reading X."""
+        if not self.has_target:
+            raise ValueError(
+                f"the rows of {self.label} must have targets, but it was opened without any: "
+                f"name the target"
+            )
+        for piece in self._blocks_of(rows, features=False):
+            if piece.y is not None:
+                yield piece.y
+
+    def queries(self, rows: int) -> Iterator[tuple[Array, Array | None]]:
+        """Yield the queries and the weights, None if it has none, ``rows`` at a time, without X."""
+        if not self.has_query:
+            raise ValueError(
+                f"the rows of {self.label} must have queries, but it was opened without any: "
+                f"name them with query="
+            )
+        for piece in self._blocks_of(rows, features=False):
+            if piece.query is not None:
+                yield piece.query, piece.weight
+
+    def take(self, indices: Array) -> Rows:
+        """Return the rows at ``indices``, in their order, in one pass over the files."""
+        wanted = check_indices(indices, self.n_rows)
+        out = np.empty((len(wanted), self.n_features), dtype=self._dtype)
+        order = np.argsort(wanted, kind="stable")
+        ordered = wanted[order] + self._start
+        for first, last in self._runs(ordered):
+            at = int(ordered[first])
+            for piece in self._counted(
+                at, int(ordered[last - 1]) + 1, self._piece_rows(), labels=False
+            ):
+                end = at + piece.n_rows
+                low, high = first + np.searchsorted(ordered[first:last], [at, end])
+                if piece.X is not None:
+                    out[order[low:high]] = piece.X[ordered[low:high] - at]
+                at = end
+        return out
+
+    def split(self, parts: int) -> list[RowSource]:
+        """Return ``parts`` sources of consecutive rows; with fewer rows than that, some are empty.
+
+        The cuts are where reading can begin, or at any row where that would be too uneven.
+        """
+        cuts = [self._start + cut for cut in even_cuts(self.n_rows, check_count(parts, "parts"))]
+        return [self._part(low, high) for low, high in pairwise(self._snapped(cuts))]
+
+    def _snapped(self, cuts: list[int]) -> list[int]:
+        """Move the inner cuts to boundaries, unless those are too few or the parts too uneven."""
+        bounds = np.unique(self._boundaries())
+        bounds = bounds[(bounds > cuts[0]) & (bounds < cuts[-1])]
+        spare = len(bounds) - len(cuts[1:-1])
+        if spare < 0:
+            return cuts
+        snapped = cuts[:1]
+        for index, cut in enumerate(cuts[1:-1]):
+            # The cuts still to come need a boundary each, so this one must leave them enough.
+            free = bounds[: spare + index + 1]
+            free = free[free > snapped[-1]]
+            snapped.append(int(free[np.abs(free - cut).argmin()]))
+        snapped.append(cuts[-1])
+        largest = max(high - low for low, high in pairwise(snapped))
+        return snapped if largest <= UNEVEN * self.n_rows / (len(cuts) - 1) else cuts
+
+    def _part(self, start: int, stop: int) -> FileSource:
+        """Return rows ``start`` to ``stop`` of the files as a source of their own."""
+        part = copy.copy(self)
+        part._start, part.n_rows = start, stop - start
+        return part
+
+    def _piece_rows(self) -> int:
+        """Return how many rows make a piece of ``PIECE_BYTES``."""
+        return max(1, PIECE_BYTES // (self.n_features * self._dtype.itemsize))
+
+    def _blocks_of(self, rows: int, *, features: bool) -> Iterator[Piece]:
+        """Yield all rows of this source in pieces of exactly ``rows`` rows but for the last."""
+        # A block is filled in place, so one larger than the source would be a waste of memory.
+        rows = min(check_count(rows, "rows"), max(1, self.n_rows))
+        stop = self._start + self.n_rows
+        return rechunk(self._counted(self._start, stop, rows, features=features), rows)
+
+    def _counted(self, start: int, stop: int, rows: int, **what: bool) -> Iterator[Piece]:
+        """Yield the pieces of a range; refuse missing queries and files that became shorter."""
+        if start == stop:
+            return
+        count = 0
+        for piece in self._pieces(start, stop, rows, **what):
+            if piece.query is not None:
+                check_query(piece.query, f"the queries of {self.label}", start=start + count)
+            count += piece.n_rows
+            yield piece
+        if count != stop - start:
+            raise ValueError(
+                f"{self.label} must not change while it is read: rows {start} to {stop} were "
+                f"wanted, got {count} of them; open it again"
+            )
+
+    def _runs(self, ordered: Array) -> list[tuple[int, int]]:
+        """Cut sorted row numbers where whole units between two boundaries can be left out."""
+        runs: list[tuple[int, int]] = []
+        adjacent = False
+        for first, last in pairwise(np.searchsorted(ordered, self._boundaries()).tolist()):
+            if first < last:
+                # Neighbors are read in one go, so that a file is not opened once a unit.
+                runs.append((runs.pop()[0] if adjacent else first, last))
+            adjacent = first < last
+        return runs

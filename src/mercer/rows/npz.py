@@ -1,0 +1,184 @@
+"""Rows of NumPy's own files: ``.npy``, memory-mapped, and ``.npz``, streamed out of the archive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.lib import format as npy
+
+from mercer.contracts import Array, Rows
+from mercer.rows.archive import Header, member_rows, open_archive
+from mercer.rows.checks import (
+    check_file,
+    check_indices,
+    check_labels,
+    check_matrix,
+    check_query_shape,
+    check_weight_shape,
+    float_dtype,
+)
+from mercer.rows.chunks import Piece
+from mercer.rows.file_source import FileSource
+from mercer.validation import closest
+
+
+class NpySource(FileSource):
+    """Rows of a ``.npy`` file that is memory-mapped: only what is used is read.
+
+    Parameters
+    ----------
+    path : str or path
+        A 2-D array of numbers; objects are refused, since they would need pickle.
+    y_path : str or path, or None
+        Another ``.npy`` file with the targets, of shape (n,) or (n, k).
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], y_path: str | os.PathLike[str] | None = None
+    ) -> None:
+        self.path = check_file(path)
+        self.y_path = None if y_path is None else check_file(y_path)
+        X = _mapped(self.path)
+        check_matrix(X.shape, X.dtype, str(self.path))
+        if self.y_path is not None:
+            check_labels(_mapped(self.y_path).shape, X.shape[0], str(self.y_path))
+        super().__init__(
+            str(self.path),
+            n_rows=X.shape[0],
+            n_features=X.shape[1],
+            dtype=float_dtype(X.dtype),
+            has_target=y_path is not None,
+        )
+
+    @property
+    def resident_bytes(self) -> int:
+        """Nothing: the system drops mapped pages when it needs the memory."""
+        return 0
+
+    def take(self, indices: Array) -> Rows:
+        """Return the rows at ``indices``, in the order of ``indices``, reading those alone."""
+        wanted = check_indices(indices, self.n_rows) + self._start
+        return np.ascontiguousarray(_mapped(self.path)[wanted], dtype=self._dtype)
+
+    def _pieces(
+        self, start: int, stop: int, rows: int, *, features: bool = True, labels: bool = True
+    ) -> Iterator[Piece]:
+        X = _mapped(self.path) if features else None
+        y = _mapped(self.y_path) if labels and self.y_path is not None else None
+        for at in range(start, stop, rows):
+            end = min(at + rows, stop)
+            yield Piece(
+                None if X is None else np.ascontiguousarray(X[at:end], dtype=self._dtype),
+                None if y is None else np.asarray(y[at:end]),
+                None,
+            )
+
+    def _boundaries(self) -> Array:
+        # Any row will do, which leaves nothing to gain from cutting at particular ones.
+        return np.array([0, self._start + self.n_rows])
+
+
+class NpzSource(FileSource):
+    """Rows of a ``.npz`` archive, stored or compressed, read block by block out of the archive.
+
+    An array in Fortran order is the exception: the values of a row are spread over all of it, so
+    it is loaded whole whenever it is read. Save ``np.ascontiguousarray(X)`` to have it streamed.
+    Every read begins at the first row, since compressed data has no other way in.
+
+    Parameters
+    ----------
+    path : str or path
+        The archive.
+    X, y, weight, query : str or None
+        Names of its arrays. ``y="y"`` may be missing, which means no target; None is not read.
+        ``query`` is that with the query of each row, numbers or text.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        X: str = "X",
+        y: str | None = "y",
+        weight: str | None = None,
+        query: str | None = None,
+    ) -> None:
+        self.path = check_file(path)
+        with open_archive(self.path) as archive:
+            keys = [name[:-4] for name in archive.namelist() if name.endswith(".npy")]
+            self._y = None if y == "y" and "y" not in keys else y
+            self._X, self._weight, self._query = X, weight, query
+            wanted = [key for key in (X, self._y, weight, query) if key is not None]
+            for key in wanted:
+                if key not in keys:
+                    raise ValueError(f"{self.path} has no array {key!r}{closest(key, keys)}")
+            headers = {key: Header.read(archive, key) for key in wanted}
+        shape, dtype = headers[X].shape, headers[X].dtype
+        check_matrix(shape, dtype, f"{X!r} in {self.path}")
+        if self._y is not None:
+            check_labels(headers[self._y].shape, shape[0], f"{y!r} in {self.path}")
+        if weight is not None:
+            check_weight_shape(headers[weight].shape, shape[0], f"{weight!r} in {self.path}")
+        if query is not None:
+            if query in (X, self._y, weight):
+                raise ValueError(
+                    f"query must be an array of its own, got {query!r}, which is X, y or weight too"
+                )
+            check_query_shape(headers[query].shape, shape[0], f"{query!r} in {self.path}")
+            if headers[query].dtype.kind not in "biufUS":
+                raise ValueError(
+                    f"{query!r} in {self.path} must hold numbers or text, got dtype "
+                    f"{headers[query].dtype}: convert it, or name another array"
+                )
+        self._total = shape[0]
+        self._whole = sum(header.nbytes for header in headers.values() if header.by_column)
+        super().__init__(
+            str(self.path),
+            n_rows=shape[0],
+            n_features=shape[1],
+            dtype=float_dtype(dtype),
+            has_target=self._y is not None,
+            has_query=query is not None,
+        )
+
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes of arrays in Fortran order, the only ones held whole."""
+        return self._whole
+
+    def _pieces(
+        self, start: int, stop: int, rows: int, *, features: bool = True, labels: bool = True
+    ) -> Iterator[Piece]:
+        others = (self._y, self._weight, self._query) if labels else ()
+        keys = [key for key in (self._X if features else None, *others) if key is not None]
+        with open_archive(self.path) as archive:
+            streams = {key: member_rows(archive, key, start, stop, rows) for key in keys}
+            for arrays in zip(*streams.values(), strict=True):
+                part = dict(zip(streams, arrays, strict=True))
+                X = part.get(self._X)
+                y, weight, query = (
+                    part.get(key or "") for key in (self._y, self._weight, self._query)
+                )
+                yield Piece(
+                    None if X is None else np.ascontiguousarray(X, dtype=self._dtype),
+                    y,
+                    None if weight is None else weight.astype(np.float64, copy=False),
+                    query,
+                )
+
+    def _boundaries(self) -> Array:
+        return np.array([0, self._total])
+
+
+def _mapped(path: Path) -> Array:
+    """Map a ``.npy`` file into memory."""
+    try:
+        return npy.open_memmap(path, mode="r")
+    except (ValueError, EOFError, OSError) as error:
+        said = str(error).rstrip(".")
+        raise ValueError(
+            f"{path} cannot be read as .npy: {said}; it must be a whole array of numbers or text, "
+            f"so save it anew with np.save"
+        ) from error

@@ -1,0 +1,185 @@
+"""Rows of Parquet files, read one row group at a time and only the columns that are needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array
+from mercer.rows.arrow import kind_of, label_dtype, reading, to_piece
+from mercer.rows.checks import check_exists, check_file
+from mercer.rows.chunks import Piece
+from mercer.rows.column_selection import Selection, check_kinds, select_columns
+from mercer.rows.file_source import PIECE_BYTES, FileSource
+from mercer.storage import pyarrow
+from mercer.validation import closest
+
+BUFFER_BYTES = 2**16
+PAGE_BYTES = 2**20  # the usual size of a page: one with values, one with the dictionary of a column
+
+Paths = str | os.PathLike[str]
+
+
+class ParquetSource(FileSource):
+    """Rows of a Parquet file, of several, or of all those in a folder.
+
+    Opening it reads the footers alone. Random rows and parts read only the row groups they touch.
+    A missing value among the features becomes NaN.
+
+    Parameters
+    ----------
+    path : str or path, or a list of them
+        A file, a folder (its ``.parquet`` files sorted by name), or files in the order given.
+    target, weight : str or None
+        Names of the columns with the targets and the weights; None means that there are none.
+    columns : list of str, or None
+        Names of the features, in order; None means all the other columns of the first file.
+    query : str or None
+        Name of the column with the query of each row, numbers or text without gaps.
+    """
+
+    def __init__(
+        self,
+        path: Paths | Sequence[Paths],
+        target: str | None = None,
+        weight: str | None = None,
+        columns: Sequence[str] | None = None,
+        query: str | None = None,
+    ) -> None:
+        self.paths = _files(path)
+        counts: list[int] = []
+        self._groups: list[tuple[int, int]] = []
+        self._largest = 0
+        schemas = []
+        for index, file in enumerate(self.paths):
+            with reading(file, "Parquet"), _open(file) as parquet:
+                schemas.append(parquet.schema_arrow)
+                groups = [
+                    parquet.metadata.row_group(group) for group in range(parquet.num_row_groups)
+                ]
+            counts += [group.num_rows for group in groups]
+            self._groups += [(index, group) for group in range(len(groups))]
+            self._largest = max([self._largest, *(group.total_byte_size for group in groups)])
+        self._bounds = np.cumsum([0, *counts], dtype=np.int64)
+        self._selection = select_columns(
+            schemas[0].names, str(self.paths[0]), target, weight, columns, query
+        )
+        types = _checked_types(self._selection, schemas, self.paths)
+        single = all(
+            pyarrow().types.is_float32(type_)
+            for name in self._selection.features
+            for type_ in types[name]
+        )
+        self._target_dtype = (
+            None if target is None else np.result_type(*map(label_dtype, types[target]))
+        )
+        self._query_dtype = (
+            None if query is None else np.result_type(*map(label_dtype, types[query]))
+        )
+        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
+        super().__init__(
+            f"{self.paths[0]}{more}",
+            n_rows=int(self._bounds[-1]),
+            n_features=len(self._selection.features),
+            dtype=np.dtype(np.float32 if single else np.float64),
+            has_target=target is not None,
+            has_query=query is not None,
+            feature_names=self._selection.features,
+        )
+
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes of the decoded pages of the columns and of the rows on their way into a block."""
+        pages = len(self._selection.names()) * (2 * PAGE_BYTES + BUFFER_BYTES)
+        return min(pages, self._largest) + 2 * PIECE_BYTES
+
+    def _pieces(
+        self, start: int, stop: int, rows: int, *, features: bool = True, labels: bool = True
+    ) -> Iterator[Piece]:
+        names = self._selection.names(features=features, labels=labels)
+        batch_rows = max(1, min(PIECE_BYTES // (8 * len(names)), max(rows, 256)))
+        first = int(np.searchsorted(self._bounds, start, side="right")) - 1
+        last = int(np.searchsorted(self._bounds, stop, side="left"))
+        for index, groups in groupby(range(first, last), lambda group: self._groups[group][0]):
+            path = self.paths[index]
+            with reading(path, "Parquet"), _open(path) as parquet:
+                for group in groups:
+                    at = int(self._bounds[group])
+                    for batch in parquet.iter_batches(
+                        batch_rows, [self._groups[group][1]], columns=names, use_threads=False
+                    ):
+                        low, high = max(start - at, 0), min(stop - at, batch.num_rows)
+                        at += batch.num_rows
+                        if low < high:
+                            yield to_piece(
+                                batch.slice(low, high - low),
+                                self._selection,
+                                self._dtype,
+                                self._target_dtype,
+                                self._query_dtype,
+                                str(path),
+                                features=features,
+                                labels=labels,
+                            )
+                        if at >= stop:
+                            return
+
+    def _boundaries(self) -> Array:
+        return self._bounds
+
+
+def _open(path: Path) -> Any:
+    """Open a file so that its columns are read in small buffers rather than all ahead."""
+    return pyarrow(".parquet").ParquetFile(
+        path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
+    )
+
+
+def _files(path: Paths | Sequence[Paths]) -> list[Path]:
+    """Return the files that are meant."""
+    if not isinstance(path, (str, os.PathLike)):
+        if not path:
+            raise ValueError("path must name at least one Parquet file, got an empty list")
+        return [check_file(file) for file in path]
+    folder = Path(path).expanduser().absolute()
+    check_exists(folder)
+    if not folder.is_dir():
+        return [check_file(folder)]
+    files = sorted(folder.glob("*.parquet"))
+    if not files:
+        others = ", ".join(sorted(entry.name for entry in folder.iterdir())[:5])
+        raise ValueError(
+            f"{folder} must hold .parquet files, got {others or 'an empty folder'}: give the path "
+            f"of a file, or of the folder that the files are directly in"
+        )
+    return [check_file(file) for file in files]
+
+
+def _checked_types(
+    selection: Selection, schemas: list[Any], paths: list[Path]
+) -> dict[str, list[Any]]:
+    """Return the types of every needed column, a file each, all of them of the same kind."""
+    types: dict[str, list[Any]] = {name: [] for name in selection.names()}
+    for schema, path in zip(schemas, paths, strict=True):
+        for name in types:
+            if name not in schema.names:
+                raise ValueError(
+                    f"all files must have the same columns, but {path} has no column {name!r}, "
+                    f"unlike {paths[0]}{closest(name, schema.names)}"
+                )
+            found, first = kind_of(schema.field(name).type), kind_of(schemas[0].field(name).type)
+            if found != first:
+                raise ValueError(
+                    f"all files must have the same kind of values in a column, but column {name!r} "
+                    f"holds {found} in {path} and {first} in {paths[0]}: write one of them anew"
+                )
+            types[name].append(schema.field(name).type)
+    check_kinds(
+        selection, {name: kind_of(found[0]) for name, found in types.items()}, str(paths[0])
+    )
+    return types

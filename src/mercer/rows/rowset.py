@@ -1,0 +1,208 @@
+"""All rows of a fit, wherever they are: shards, and the engine that runs tasks on them.
+
+.. math:: \\sum_i f(x_i) = \\sum_j \\sum_{i \\in D_j} f(x_i)
+
+A task is a function of a shard that can be imported. Whatever a fit needs of the rows is written
+once as a task, and its results are added, listed, or left where they were made. Rows in one place
+are one shard, worked on in the calling thread, whose blocks run on threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array, Engine, Progress, Reading, RowBlock, Rows, RowSource
+from mercer.engines import Communication, InPlaceEngine, count_numbers, tree_sum
+from mercer.rows.checks import check_indices
+from mercer.rows.shards import Shard, ShardFacts, describe, take
+
+
+class Placed:
+    """Items on an engine, one a shard: shards themselves, or what a task has made of them.
+
+    Parameters
+    ----------
+    engine : Engine
+        Runs the tasks.
+    items : sequence
+        As the engine has placed them.
+    sent : Communication or None
+        Records what is sent; None in one place, where nothing is.
+    """
+
+    def __init__(self, engine: Engine, items: Sequence[Any], sent: Communication | None) -> None:
+        self.engine, self.items, self.sent = engine, items, sent
+
+    def map(
+        self,
+        task: Callable[..., Any],
+        *common: Any,
+        label: str = "",
+        record: str = "",
+        to_shard: int = 0,
+        light: bool = False,
+    ) -> list[Any]:
+        """Run a task on every item; return the results, in order.
+
+        ``record`` names the exchange, of ``to_shard`` numbers and of what the largest shard
+        returns. ``light`` tasks take milliseconds.
+        """
+        parts = self.engine.map(task, self.items, *common, label=label, light=light)
+        self._record(record, to_shard, parts)
+        return parts
+
+    def sum(
+        self,
+        task: Callable[..., Any],
+        add: Callable[[Any, Any], Any],
+        *common: Any,
+        label: str = "",
+        record: str = "",
+        to_shard: int = 0,
+        light: bool = False,
+    ) -> Any:
+        """Run a task on every item and add the results, as a tree of fixed shape."""
+        if light:
+            parts = self.map(
+                task, *common, label=label, record=record, to_shard=to_shard, light=True
+            )
+            return tree_sum(parts, add)
+        total = self.engine.reduce(task, add, self.items, *common, label=label)
+        self._record(record, to_shard, [total])
+        return total
+
+    def hold(self, task: Callable[..., Any], *common: Any) -> Placed:
+        """Run a task on every item and leave each result where it was made."""
+        return Placed(self.engine, self.engine.hold(task, self.items, *common), self.sent)
+
+    def _record(self, what: str, to_shard: int, parts: Sequence[Any]) -> None:
+        if self.sent is not None and what:
+            self.sent.record(what, to_shard, max(map(count_numbers, parts)))
+
+
+class RowSet(Placed):
+    """What a fit sees of rows: tasks over shards, and single rows.
+
+    There is no way to read all rows of several shards in one place.
+
+    Parameters
+    ----------
+    engine : Engine
+        Runs the tasks.
+    shards : sequence
+        As the engine has placed them.
+    facts : sequence of ShardFacts
+        What is known of each; shards without rows are left out.
+
+    Examples
+    --------
+    >>> from mercer.rows import ArraySource
+    >>> rows = RowSet.in_one_place(ArraySource(np.arange(6.0).reshape(3, 2)))
+    >>> rows.sum(lambda shard: next(shard.source.blocks(3)).X.sum(axis=0), np.add)
+    array([6., 9.])
+    """
+
+    def __init__(self, engine: Engine, shards: Sequence[Any], facts: Sequence[ShardFacts]) -> None:
+        present = [number for number, fact in enumerate(facts) if fact.rows]
+        if not present:
+            raise ValueError("the shards must hold at least one row, got none in any of them")
+        placed = [shards[number] for number in present]
+        super().__init__(engine, placed, Communication(len(present)))
+        self.numbers = present
+        self.facts = [facts[number] for number in present]
+        first = self.facts[0]
+        for number, fact in zip(present, self.facts, strict=True):
+            if fact.features != first.features or fact.names != first.names:
+                raise ValueError(
+                    f"all shards must have the same columns: shard {present[0]} has "
+                    f"{_columns(first)}, shard {number} has {_columns(fact)}"
+                )
+        self.n_features, self.feature_names = first.features, first.names
+        self.has_target = all(fact.has_target for fact in self.facts)
+        self._ends = np.cumsum([fact.rows for fact in self.facts])
+        self.n_rows = int(self._ends[-1])
+
+    @classmethod
+    def in_one_place(cls, source: RowSource, progress: Progress | None = None) -> RowSet:
+        """Return the rows of a source as one shard, in this thread."""
+        facts = ShardFacts(
+            source.n_rows, source.n_features, source.feature_names, source.has_target, None
+        )
+        rows = cls.__new__(cls)
+        Placed.__init__(rows, InPlaceEngine(), [Shard(0, "", source, progress)], None)
+        rows.numbers, rows.facts = [0], [facts]
+        rows.n_features, rows.feature_names = source.n_features, source.feature_names
+        rows.has_target = source.has_target
+        rows._ends, rows.n_rows = np.array([source.n_rows]), source.n_rows
+        return rows
+
+    @classmethod
+    def over_shards(
+        cls, engine: Engine, shards: Sequence[Any], summarize: Callable[[RowSource], Any]
+    ) -> RowSet:
+        """Place shards on an engine, and look at each: its size, and a summary of its y."""
+        placed = engine.place(shards)
+        facts = engine.map(describe, placed, summarize, label="looking")
+        return cls(engine, placed, facts)
+
+    @property
+    def one_place(self) -> bool:
+        """Whether all rows are one shard in this thread."""
+        return self.sent is None
+
+    @property
+    def starts(self) -> dict[int, int]:
+        """Where the rows of each shard begin, by its number."""
+        firsts = [0, *self._ends[:-1].tolist()]
+        return dict(zip(self.numbers, firsts, strict=True))
+
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes that are in memory already, in this process."""
+        return self.items[0].source.resident_bytes if self.one_place else 0
+
+    def reading(self, reading: Reading) -> Reading:
+        """Return how a task reads its shard: shards run side by side, on one core each."""
+        return reading if self.one_place else replace(reading, lanes=1)
+
+    def share(self, value: Any, record: str = "", numbers: int | None = None) -> Any:
+        """Return a value that all tasks take, sent once to each shard."""
+        if self.sent is not None and record:
+            self.sent.record(record, count_numbers(value) if numbers is None else numbers, 0)
+        return self.engine.share(value)
+
+    def take(self, indices: Array) -> Rows:
+        """Return the rows at ``indices``, in the order of ``indices``."""
+        if self.one_place:
+            return self.items[0].source.take(indices)
+        wanted = check_indices(indices, self.n_rows)
+        by_shard = self.split_indices(wanted)
+        asked = [at for at, number in enumerate(self.numbers) if number in by_shard]
+        parts = self.engine.map(take, [self.items[at] for at in asked], by_shard, label="landmarks")
+        where = np.searchsorted(self._ends, wanted, side="right")
+        out = np.empty((len(wanted), self.n_features), dtype=np.result_type(*parts))
+        for at, part in zip(asked, parts, strict=True):
+            out[where == at] = part.toarray() if hasattr(part, "toarray") else part
+        return out
+
+    def split_indices(self, indices: Array) -> dict[int, Array]:
+        """Return the rows of each shard among ``indices``, counted from its own first row."""
+        where = np.searchsorted(self._ends, indices, side="right")
+        starts = self.starts
+        found = {}
+        for at in np.unique(where).tolist():
+            number = self.numbers[at]
+            found[number] = indices[where == at] - starts[number]
+        return found
+
+    def blocks(self, rows: int) -> Iterator[RowBlock]:
+        """Yield the rows in blocks if they are in one place; nothing if they are in shards."""
+        return self.items[0].source.blocks(rows) if self.one_place else iter(())
+
+
+def _columns(facts: ShardFacts) -> str:
+    return f"{facts.features} columns" + ("" if facts.names is None else f" {facts.names}")

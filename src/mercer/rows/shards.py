@@ -1,0 +1,165 @@
+"""Rows in shards: how they are cut, and what is known of each."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array, Progress, Rows, RowSource
+from mercer.rows.arrays import ArraySource
+from mercer.validation import MemoryLimitError, check_same_length
+
+#: Errors whose message may be completed.
+_PLAIN = (ValueError, TypeError, MemoryLimitError)
+
+
+class ShardMethods:
+    """What tasks ask of a shard beside its rows."""
+
+    number: int
+    name: str
+    source: RowSource
+    progress: Progress | None = None
+
+    def seed(self, base: int) -> int:
+        """Return the seed of this shard's draws: the base itself for all rows in one place."""
+        if not self.name:
+            return base
+        return int(np.random.default_rng([base, self.number]).integers(2**63))
+
+    def report(self, stage: str, done: int) -> None:
+        """Report rows that are done with a stage."""
+        if self.progress is not None:
+            self.progress(stage, done, self.source.n_rows)
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Name the shard in errors about its rows."""
+        try:
+            yield
+        except ValueError as error:
+            if type(error) not in _PLAIN or not self.name:
+                raise
+            raise type(error)(f"{self.name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Shard(ShardMethods):
+    """Some of the rows, with a number and a name for messages.
+
+    The one shard that is all rows in one place has no name, and a progress bar to report to.
+    """
+
+    number: int
+    name: str
+    source: RowSource
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True)
+class ShardFacts:
+    """What the driver knows of a shard; ``targets`` sums up y."""
+
+    rows: int
+    features: int
+    names: list[str] | None
+    has_target: bool
+    targets: Any
+
+
+def cut(source: RowSource, shards: int, rng: np.random.Generator | None = None) -> list[Shard]:
+    """Cut a source into shards of nearly equal size: consecutive rows, or at random for arrays.
+
+    Files are cut where reading can begin; a seed is only for arrays. Queries of arrays stay whole.
+    """
+    if isinstance(source, ArraySource) and source.has_query:
+        return cut_by_label(source, dealt_queries(_queries_of(source), shards, rng), shards)
+    if rng is not None and isinstance(source, ArraySource):
+        labels = np.arange(source.n_rows) % shards
+        rng.shuffle(labels)
+        return cut_by_label(source, labels, shards)
+    parts = source.split(shards)
+    label = getattr(source, "label", "the rows")
+    found, start = [], 0
+    for number, part in enumerate(parts):
+        stop = start + part.n_rows
+        found.append(Shard(number, f"shard {number} (rows {start} to {stop} of {label})", part))
+        start = stop
+    return found
+
+
+def cut_by_label(source: ArraySource, labels: Any, shards: int | None = None) -> list[Shard]:
+    """Cut an array by a label for every row: one shard for each, in the order of the labels.
+
+    Rows of a query follow each other in a shard.
+    """
+    labels = np.asarray(labels)
+    check_same_length(source.n_rows, labels, "shard_labels")
+    if labels.ndim != 1:
+        raise ValueError(
+            f"shard_labels must be one label a row, got an array of shape {labels.shape}"
+        )
+    if shards is not None:
+        codes, names = labels, list(range(shards))
+    else:
+        found, codes = np.unique(labels, return_inverse=True)
+        names = found.tolist()
+    order = np.argsort(codes, kind="stable")
+    if source.has_query:
+        order = np.lexsort((_queries_of(source), codes))
+    ends = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    return [
+        Shard(number, f"shard {name}", source.at(order[ends[number] : ends[number + 1]]))
+        for number, name in enumerate(names)
+    ]
+
+
+def dealt_queries(codes: Array, shards: int, rng: np.random.Generator | None) -> Array:
+    """Return a shard for every row, so that queries stay whole and shards are of like size.
+
+    The longest queries are dealt first, each to the shard that has the fewest rows; without a
+    generator shards are stretches of consecutive queries.
+
+    >>> dealt_queries(np.array([0, 0, 0, 1, 2, 2]), 2, None).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    count = np.bincount(codes)
+    if rng is None:
+        middle = np.cumsum(count) - count / 2
+        return np.asarray((middle * shards / count.sum()).astype(int)[codes])
+    order = rng.permutation(len(count))
+    order = order[np.argsort(-count[order], kind="stable")]
+    held = [(0, shard) for shard in range(shards)]
+    found = np.empty(len(count), dtype=int)
+    for query in order.tolist():
+        rows, shard = held[0]
+        found[query] = shard
+        heapq.heapreplace(held, (rows + int(count[query]), shard))
+    return found[codes]
+
+
+def _queries_of(source: ArraySource) -> Array:
+    """Return the number of each row's query."""
+    query, _ = next(iter(source.queries(max(1, source.n_rows))))
+    return np.unique(query, return_inverse=True)[1].ravel()
+
+
+def describe(shard: Shard, summarize: Callable[[RowSource], Any]) -> ShardFacts:
+    """Return the facts of a shard: a task."""
+    source = shard.source
+    with shard.naming():
+        targets = summarize(source) if source.n_rows and source.has_target else None
+    return ShardFacts(
+        source.n_rows, source.n_features, source.feature_names, source.has_target, targets
+    )
+
+
+def take(shard: Shard, wanted: dict[int, Array]) -> Rows:
+    """Return the rows of a shard that are wanted: a task."""
+    with shard.naming():
+        return shard.source.take(wanted[shard.number])

@@ -1,0 +1,133 @@
+"""Orthogonalized functions: the same span, an order by pivots, and sums that keep their digits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import KERNELS, rows
+from mercer import Gaussian, LaplacianL1
+from mercer.bases.orthogonalization import (
+    CUT,
+    LEADING,
+    Orthogonalization,
+    ordered_cholesky,
+    trusted_precision,
+)
+from pairs import over_each
+
+every_kernel = pytest.mark.parametrize("name", KERNELS)
+
+
+@every_kernel
+def test_the_factor_is_that_of_the_ordered_matrix(name):
+    gram = KERNELS[name][0](rows(100))
+    L, order = ordered_cholesky(gram, 1e-13)
+    assert len(np.unique(order)) == len(order) == len(L)
+    np.testing.assert_array_equal(L, np.tril(L))
+    assert np.all(np.diag(L) > 0)
+    np.testing.assert_allclose(L @ L.T, gram[np.ix_(order, order)], atol=1e-9 * gram.max())
+
+
+@over_each(name=KERNELS, cut=CUT.values())
+def test_what_is_left_out_is_spanned_by_the_rest(name, cut):
+    gram = KERNELS[name][0](rows(100))
+    L, order = ordered_cholesky(gram, cut)
+    across = np.linalg.solve(L, gram[order])
+    left = gram.diagonal() - np.sum(across**2, axis=0)
+    assert np.abs(left).max() <= 2 * cut * gram.max() + 1e-9 * gram.max()
+
+
+@given(size=st.integers(1, 8), rank=st.integers(1, 8), seed=st.integers(0, 10**6))
+def test_dependent_functions_are_dropped(size, rank, seed):
+    factor = np.random.default_rng(seed).standard_normal((size, rank))
+    L, order = ordered_cholesky(factor @ factor.T, 1e-10)
+    assert len(order) <= min(size, rank)
+    restored = np.linalg.solve(L, (factor @ factor.T)[order])
+    np.testing.assert_allclose(restored.T @ restored, factor @ factor.T, atol=1e-6 * size * rank)
+
+
+def test_duplicated_functions_are_dropped():
+    X = rows(100)
+    gram = LaplacianL1(0.3)(np.vstack([X, X[::-1], X[:1]]))
+    L, order = ordered_cholesky(gram, 1e-13)
+    assert len(order) == 100
+    assert len(np.unique(np.minimum(order % 200, 199 - order % 200))) == 100
+    assert np.isfinite(L).all()
+
+
+@pytest.mark.parametrize("gram", [np.zeros((3, 3)), np.zeros((0, 0))], ids=["zero", "empty"])
+def test_functions_that_are_nothing_are_dropped(gram):
+    L, order = ordered_cholesky(gram, 1e-13)
+    assert (L.shape, len(order)) == ((0, 0), 0)
+    orthogonalization = Orthogonalization(L, "float64")
+    assert orthogonalization.apply(np.zeros((5, 0))).shape == (5, 0)
+    assert orthogonalization.coefficients(np.zeros((0, 2))).shape == (0, 2)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-12, 1e12, 1e100])
+def test_the_cut_is_relative(scale):
+    gram = Gaussian(0.5)(rows(100))
+    assert len(ordered_cholesky(scale * gram, 1e-10)[1]) == len(ordered_cholesky(gram, 1e-10)[1])
+
+
+def graded_problem(kernel, n=100, precision="float64"):
+    gram = kernel(rows(n))
+    L, order = ordered_cholesky(gram, CUT[precision])
+    H = kernel(rows(50, seed=5), rows(n)[order])
+    return H, gram[np.ix_(order, order)], Orthogonalization(L, precision)
+
+
+@every_kernel
+def test_graded_functions_are_other_functions_of_the_same_span(name):
+    """Coefficients of the orthogonalized functions, turned back, give the same predictions."""
+    H, _, orthogonalization = graded_problem(KERNELS[name][0])
+    orthogonalized = orthogonalization.apply(H.copy())
+    v = np.random.default_rng(0).standard_normal((H.shape[1], 2))
+    c = orthogonalization.whitener().coefficients(v)
+    expected = orthogonalized @ c
+    found = H @ orthogonalization.coefficients(c)
+    # Coefficients of functions that are almost alike are huge and cancel.
+    tolerance = 1e-14 * np.abs(orthogonalization.coefficients(c)).max() * np.abs(H).max() * len(c)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 + tolerance)
+
+
+@every_kernel
+def test_whitened_graded_functions_have_the_kernel_as_inner_products(name):
+    H, gram, orthogonalization = graded_problem(KERNELS[name][0])
+    Z = orthogonalization.whitener().vectors(orthogonalization.apply(H.copy()).T).T
+    expected = np.linalg.solve(orthogonalization.factor, H.T).T
+    np.testing.assert_allclose(Z @ Z.T, expected @ expected.T, atol=1e-6 * np.abs(gram).max())
+
+
+def test_the_rest_is_as_small_as_what_the_leading_functions_leave():
+    kernel = LaplacianL1(0.5)
+    points = rows(300)
+    L, order = ordered_cholesky(kernel(points), 1e-7)
+    orthogonalization = Orthogonalization(L, "float32")
+    q = orthogonalization.leading
+    assert LEADING <= q < len(order)
+    orthogonalized = orthogonalization.apply(kernel(rows(50, seed=5), points[order]))
+    # |f(x)| <= ||f|| sqrt(K(x, x)), and the squared norms are the diagonal of L22 L22'.
+    norms = np.sqrt(np.sum(L[q:, q:] ** 2, axis=1))
+    assert norms.max() < 0.8
+    assert np.all(np.abs(orthogonalized[:, q:]) <= norms + 1e-5)
+
+
+def test_scratch_memory_changes_nothing():
+    H, _, orthogonalization = graded_problem(LaplacianL1(0.3))
+    assert orthogonalization.leading < H.shape[1]
+    plain = orthogonalization.apply(H.copy())
+    np.testing.assert_array_equal(orthogonalization.apply(H.copy(), np.empty_like(H)), plain)
+    np.testing.assert_array_equal(
+        orthogonalization.apply(H.copy(), np.empty((60, H.shape[1]))), plain
+    )
+
+
+def test_float32_is_trusted_only_where_functions_differ():
+    apart, _ = ordered_cholesky(LaplacianL1(0.1)(rows(50)), 1e-13)
+    alike, _ = ordered_cholesky(Gaussian(2.0)(rows(50)), 1e-13)
+    assert trusted_precision(apart, "float32") == "float32"
+    assert trusted_precision(alike, "float32") == "float64"
+    assert trusted_precision(apart, "float64") == "float64"
+    assert trusted_precision(np.zeros((0, 0)), "float32") == "float32"
