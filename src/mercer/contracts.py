@@ -27,11 +27,9 @@ Precision: TypeAlias = Literal["float32", "float64"]
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Consecutive rows of a source: ``X`` (rows, d), and ``y`` and ``weight`` where it has them.
+    """Consecutive rows of a source: ``X`` (rows, d), and ``y``, ``weight`` and ``query`` if it has.
 
-    ``query`` is the query of each row as it was given, whole numbers or text, where rows are to be
-    ranked within queries. A source that has them says so by ``has_query``, and yields them with
-    the weights by ``queries(rows)``; other sources need neither.
+    A source with queries says so by ``has_query``, and yields them by ``queries(rows)``.
     """
 
     start: int
@@ -77,32 +75,6 @@ class BlockKernel(Protocol):
 
     def __call__(self, X: Rows, out: Array | None = None) -> Array:
         """Return K(X, Z) of shape (rows of X, rows of Z)."""
-
-
-@runtime_checkable
-class Basis(Protocol):
-    """M functions h_1..h_M and their Gram matrix Gamma, after fitting to rows."""
-
-    @property
-    def size(self) -> int:
-        """M, the number of functions."""
-
-    def evaluate(self, X: Rows, out: Array | None = None) -> Array:
-        """Return h(x) for every row of X: shape (rows, M)."""
-
-    def gram(self) -> Array | None:
-        """Return Gamma_ij = <h_i, h_j>_H in float64, or None where it is the identity."""
-
-    def orthogonalized(
-        self, X: Rows, out: Array | None = None, spare: Array | None = None
-    ) -> Array:
-        """Return the functions of the same span that moments are sums of: shape (rows, M)."""
-
-    def whitener(self) -> Any:
-        """Return R of the orthogonalized functions: what turns their penalty into the identity."""
-
-    def coefficients(self, orthogonalized: Array) -> Array:
-        """Return coefficients of h for those of the orthogonalized functions."""
 
 
 class Status(Enum):
@@ -173,10 +145,46 @@ class System(Protocol):
         """Return coefficients (M, k) of the basis and the intercept (k,) for a solution v."""
 
 
-class Solver(Protocol):
-    """Solves a system that offers what it needs."""
+class IteratedSystem(Protocol):
+    """``(A + alpha) v = b`` for A self-adjoint in the inner product ``u' metric(v)``."""
 
-    needs: str
+    @property
+    def b(self) -> Array:
+        """The right-hand side; shape (r, k)."""
+
+    @property
+    def alpha(self) -> float:
+        """The penalty that is added to A."""
+
+    def metric(self, V: Array) -> Array:
+        """Return G V, so that column by column the inner product is ``U'GV``."""
+
+    def apply(self, V: Array, GV: Array) -> Array:
+        """Return ``(A + alpha) V``, given G V."""
+
+
+class PreconditionedSystem(Protocol):
+    """A positive definite system known by products."""
+
+    @property
+    def b(self) -> Array:
+        """The right-hand side; shape (r, k)."""
+
+    def product(self, V: Array, exact: bool) -> Array:
+        """Return the system times V, exactly or fast."""
+
+    def precondition(self, R: Array) -> Array:
+        """Return the system's approximate inverse times R."""
+
+    @property
+    def mixed(self) -> bool:
+        """Whether fast products are coarser than exact ones."""
+
+
+#: Returns the error of a solution: on rows that were fitted, or on others.
+ErrorOf: TypeAlias = "Callable[[Array], float]"
+#: Called after each step with the step, the most steps there can be, and a note.
+StepProgress: TypeAlias = "Callable[[int, int, str], None]"
 
 
 @dataclass(frozen=True)
@@ -240,6 +248,58 @@ class Targets(Protocol):
         """Return what a fit to rows of this weight counts in an average of models."""
 
 
+class Seeds(Protocol):
+    """Where the random draws of a fit come from."""
+
+    def basis(self) -> np.random.Generator:
+        """Return the generator that functions are drawn with."""
+
+    def features(self) -> np.random.Generator:
+        """Return the generator that chooses among candidates."""
+
+    def rows(self) -> int:
+        """Return the base of the shards' seeds, which deal rows to folds."""
+
+    def solve(self) -> np.random.Generator:
+        """Return the generator of whatever the choice of alpha or the solver draws."""
+
+
+class Shape(Protocol):
+    """As much of the rows as a plan needs to know."""
+
+    @property
+    def n_rows(self) -> int:
+        """n."""
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+
+
+class TargetKind(Protocol):
+    """Checks y, and makes the targets of a fit: from rows in one place, or from summaries."""
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the loss is one of pairs of rows."""
+
+    def check(self, y: Any) -> Array:
+        """Return y as an array, or say what is wrong with it."""
+
+    def of_source(self, source: RowSource) -> Targets:
+        """Return the targets of rows in one place."""
+
+    @property
+    def summarize(self) -> Any:
+        """The task that sums up y in a shard."""
+
+    def pooled(self, summaries: Sequence[Any]) -> Targets:
+        """Return the targets that the summaries of all shards describe."""
+
+    def check_shards(self, summaries: Sequence[Any], whole_queries: bool) -> None:
+        """Refuse shards that split what must stay whole."""
+
+
 #: Called with a stage, and how many of how many shards are done with it.
 ShardProgress: TypeAlias = "Callable[[str, int, int], None]"
 
@@ -247,8 +307,8 @@ ShardProgress: TypeAlias = "Callable[[str, int, int], None]"
 class Engine(Protocol):
     """Runs tasks over shards, here or elsewhere. It knows no mathematics.
 
-    ``items`` are shards, or what a task made of each; ``common`` is handed to every task. A task is
-    a function that can be imported, called as ``task(item, *common)``.
+    A task is a function that can be imported, called as ``task(item, *common)``; ``items`` are
+    shards, or what a task made of each.
     """
 
     progress: ShardProgress | None

@@ -7,13 +7,12 @@ decides nothing that the plan has not, and knows nothing of scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, Reading, Solution
-from mercer.engines import blas_threads, count_numbers
+from mercer.contracts import Reading
+from mercer.engines import count_numbers
 from mercer.forms import FORMS, Work
 from mercer.moments import sum_moments
 from mercer.plan import Plan, plan_fit
@@ -21,31 +20,14 @@ from mercer.request import Request
 from mercer.result import Clock, Fit, check_precision, float32_noise
 from mercer.rows.rowset import RowSet
 from mercer.sampling.pooled_kernel import kernel_of_rows
-from mercer.selection import Scores, choose_alpha, iterate
-from mercer.solvers import BaseSolver, Ridge, SolverPath, check_fits
-from mercer.solvers.early_stopping import Run
-from mercer.solvers.preconditioned import conjugate_gradients
+from mercer.solvers import BaseSolver, Ridge, check_fits
+from mercer.solving import SOLVES, Outcome
 
 #: Noise of float32 values in f, relative to the scale of y, from which float64 takes over.
 NOISE = 1e-3
 #: Functions up to which their Gram matrix is factored before a solve by products: it shows whether
 #: they depend on each other, and whether float32 will do.
 FACTORED = 3000
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a solver made of a system; fields are those of :class:`~mercer.result.Fit`."""
-
-    coefficients: Array
-    intercept: Array
-    solution: Solution
-    alpha: float
-    alphas: Array | None = None
-    scores: Scores | None = None
-    effective_dimension: float | None = None
-    path: SolverPath | None = None
-    run: Run | None = None
 
 
 def fit(
@@ -131,73 +113,6 @@ def solve(work: Work) -> tuple[Any, Outcome]:
     system = FORMS[work.plan.form](work)
     check_fits(work.solver, system)
     return system, SOLVES[work.solver.needs](system, work)
-
-
-def solve_directly(system: Any, work: Work) -> Outcome:
-    """Score the path if alpha is open, then solve for one alpha."""
-    request, alpha = work.request, work.alpha
-    path, scores, effective = None, None, None
-    if alpha is None:
-        with work.clock.stage("choose alpha"):
-            alpha, path, scores = choose_alpha(
-                system, request.alphas, request.criterion, request.seeds.solve()
-            )
-            effective = system.spectrum.effective_dimension(alpha)
-    with work.clock.stage("solve"):
-        solution = work.solver.solve(system, alpha)
-        if work.solver.cuts_off:  # a count of components, known from the solve
-            effective = system.spectrum.effective_dimension(alpha)
-        coefficients, constant = system.coefficients(solution.value)
-    return Outcome(coefficients, constant, solution, alpha, path, scores, effective)
-
-
-def solve_by_steps(system: Any, work: Work) -> Outcome:
-    """Run an iterative solver, from where an earlier run stopped if there is one."""
-    request, alpha = work.request, work.alpha
-    assert alpha is not None
-    run = None if request.previous is None else request.previous.run
-    with work.clock.stage("solve"):
-        found = iterate(
-            system,
-            work.solver,
-            alpha,
-            request.seeds.solve(),
-            run,
-            request.step_progress(),
-        )
-    return Outcome(
-        found.coefficients, found.intercept, found.solution, alpha, path=found.path, run=found.run
-    )
-
-
-def solve_by_products(system: Any, work: Work) -> Outcome:
-    """Run conjugate gradients, from the solution of an earlier fit if there is one."""
-    request, solver, alpha = work.request, work.solver, work.alpha
-    assert alpha is not None
-    start = None if request.previous is None else request.previous.solution.value
-    if start is not None and start.shape != system.b.shape:
-        start = None
-    tolerance = solver.tolerance or system.tolerance
-    # Products run on all cores by themselves; what else there is, is small.
-    with work.clock.stage("solve"), blas_threads(1):
-        solution = conjugate_gradients(
-            system,
-            tolerance,
-            solver.max_steps,
-            start,
-            request.step_progress(),
-        )
-    path = SolverPath(residuals=solution.residuals[1:])
-    coefficients, constant = system.coefficients(solution.value)
-    return Outcome(coefficients, constant, solution, alpha, path=path)
-
-
-#: How a system is solved, by what the solver needs of it.
-SOLVES: dict[str, Callable[[Any, Work], Outcome]] = {
-    "matrix": solve_directly,
-    "steps": solve_by_steps,
-    "products": solve_by_products,
-}
 
 
 def finished(rows: RowSet, work: Work, system: Any, outcome: Outcome) -> Fit:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mercer.contracts import Array, Targets
-from mercer.fit import Outcome, solve_by_steps, solve_directly
 from mercer.forms import Work, kernel_matrix_system
 from mercer.moments import Moments
 from mercer.request import Request
 from mercer.result import Clock, Fit, check_precision
 from mercer.solvers import BaseSolver, Ridge
+from mercer.solving import Outcome, solve_by_steps, solve_directly
 from mercer.systems import KernelMatrixSystem, MomentSystem
 
 

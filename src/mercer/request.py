@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from mercer.bases import BasisTransformer, as_basis
-from mercer.contracts import Array, Progress, Targets
+from mercer.contracts import Array, Progress, Seeds, StepProgress, Targets
 from mercer.kernels import Gaussian, Kernel
 from mercer.selection import GCV, Criterion
-from mercer.solvers import BaseSolver, IterativeSolver
-from mercer.solvers.early_stopping import StepProgress
-
-
-class Seeds(Protocol):
-    """Where the random draws of a fit come from."""
-
-    def basis(self) -> np.random.Generator:
-        """Return the generator that functions are drawn with."""
-
-    def features(self) -> np.random.Generator:
-        """Return the generator that chooses among candidates."""
-
-    def rows(self) -> int:
-        """Return the base of the shards' seeds, which deal rows to folds."""
-
-    def solve(self) -> np.random.Generator:
-        """Return the generator of whatever the choice of alpha or the solver draws."""
+from mercer.solvers import BaseSolver
 
 
 @dataclass(frozen=True)
@@ -149,16 +132,21 @@ class Request:
         return np.asarray(self.targets.scale**2)
 
     @property
+    def _rule(self) -> Any:
+        """The rule that chooses the number of steps; None where alpha regularizes."""
+        return None if self.solver is None else self.solver.rule()
+
+    @property
     def folds(self) -> int:
         """In how many pieces sums over rows are kept."""
-        if isinstance(self.solver, IterativeSolver):
-            return self.solver.rule().folds
+        if self._rule is not None:
+            return int(self._rule.folds)
         return self.criterion.folds if self.alpha is None else 1
 
     @property
     def held_out(self) -> float | None:
         """The share of rows in the second of two pieces; None deals them evenly."""
-        return self.solver.rule().held_out if isinstance(self.solver, IterativeSolver) else None
+        return None if self._rule is None else self._rule.held_out
 
     @property
     def reads_twice(self) -> bool:
@@ -168,8 +156,8 @@ class Request:
     @property
     def chooses_by(self) -> tuple[str, str]:
         """What looks at other rows to choose, and what to use that does not."""
-        if isinstance(self.solver, IterativeSolver):
-            return f"the rule '{self.solver.rule().label}'", "stop=StopAfter(steps)"
+        if self._rule is not None:
+            return f"the rule '{self._rule.label}'", "stop=StopAfter(steps)"
         return self.criterion.label, "selection='gcv' or a number for alpha"
 
     @property

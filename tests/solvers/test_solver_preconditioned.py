@@ -5,7 +5,7 @@ import pytest
 
 from mercer.contracts import Status
 from mercer.solvers import PreconditionedCG
-from mercer.solvers.preconditioned import conjugate_gradients
+from mercer.solvers.conjugate_gradients import conjugate_gradients
 
 
 class Dense:

@@ -16,7 +16,7 @@ from mercer.combine.combination import (
     refuse_local_basis,
     shard_plan,
 )
-from mercer.contracts import Array, Solution, Status
+from mercer.contracts import Array, Solution, Status, StepProgress
 from mercer.engines import ThreadEngine
 from mercer.fit import fit_basis
 from mercer.moments.by_fold import numbers_of
@@ -25,8 +25,7 @@ from mercer.request import Request
 from mercer.result import Clock, Fit, check_precision
 from mercer.rows.rowset import RowSet
 from mercer.sampling.pooled_kernel import kernel_of_rows
-from mercer.solvers.early_stopping import StepProgress
-from mercer.solvers.preconditioned import conjugate_gradients
+from mercer.solvers.conjugate_gradients import conjugate_gradients
 from mercer.systems import FunctionSystem, MeanOfShards, MeanSystem
 from mercer.systems.function_space import function_shard_of, points_of
 from mercer.systems.mean_of_shards import side_of, system_of

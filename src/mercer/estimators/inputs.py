@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from mercer.contracts import Array, RowSource
-from mercer.estimators.target_kinds import TargetKind
+from mercer.contracts import Array, RowSource, TargetKind
 from mercer.estimators.targets import missing
 from mercer.kernels import as_kernel
 from mercer.rows import ArraySource, as_source, names_columns, open_rows

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis
 from mercer.combine import Combination, as_combination
-from mercer.contracts import Array, Targets
+from mercer.contracts import Array, TargetKind, Targets
 from mercer.estimators.attributes import FittedAttributes
 from mercer.estimators.batches import can_add_rows, with_rows
 from mercer.estimators.drawn_rows import warn_of_missing_weights
@@ -27,7 +27,6 @@ from mercer.estimators.sharding import (
     opened_rows,
     stored_engine,
 )
-from mercer.estimators.target_kinds import TargetKind
 from mercer.estimators.unlabelled import with_unlabelled
 from mercer.kernels import Kernel, as_kernel
 from mercer.refit import resume

@@ -7,7 +7,7 @@ from typing import Any
 from mercer.contracts import Array
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.solvers import IterativeSolver, as_solver
+from mercer.solvers import as_solver
 from mercer.storage import fingerprint
 
 #: Parameters of an iterative solver that only say how long it goes on.
@@ -20,10 +20,9 @@ ROWS = 65_536
 def fingerprint_of(estimator: Any, rows: RowSet, present: Array | None) -> str | None:
     """Return what must be equal for a fit to go on; None where there are no steps to go on with."""
     solver = as_solver(estimator.solver)
-    pieces: tuple[Any, ...] = ()
-    if isinstance(solver, IterativeSolver):
-        pieces = (solver.rule().folds, solver.rule().held_out)
-    elif solver.needs != "products":
+    rule = solver.rule()
+    pieces = () if rule is None else (rule.folds, rule.held_out)
+    if rule is None and solver.needs != "products":
         return None
     fixed = {k: v for k, v in solver.get_params(deep=False).items() if k not in STEPS}
     others = {k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_COMPARED}

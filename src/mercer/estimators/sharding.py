@@ -16,13 +16,12 @@ import numpy as np
 
 from mercer.bases import as_generator
 from mercer.combine import Combination, as_combination
-from mercer.contracts import Array, Engine, Progress, Targets
+from mercer.contracts import Array, Engine, Progress, Seeds, TargetKind, Targets
 from mercer.engines import as_engine
 from mercer.engines.journal import Journal
 from mercer.estimators.inputs import Given, check_features, read_rows
-from mercer.estimators.target_kinds import TargetKind
 from mercer.kernels import as_kernel
-from mercer.request import ByPurpose, OneStream, Seeds
+from mercer.request import ByPurpose, OneStream
 from mercer.rows import ArraySource, open_rows
 from mercer.rows.dask_partitions import is_partitioned, partitions
 from mercer.rows.file_source import FileSource

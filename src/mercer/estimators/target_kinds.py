@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from mercer.contracts import Array, RowSource, Targets
+from mercer.contracts import Array, RowSource
 from mercer.estimators.rank_targets import RankSummary, RankTargets
 from mercer.estimators.targets import (
     ROWS,
@@ -24,30 +24,6 @@ from mercer.estimators.targets import (
     missing,
 )
 from mercer.moments import QueryTotals
-
-
-class TargetKind(Protocol):
-    """Checks y, and makes the targets of a fit: from rows in one place, or from summaries."""
-
-    @property
-    def ranks(self) -> bool:
-        """Whether the loss is one of pairs of rows."""
-
-    def check(self, y: Any) -> Array:
-        """Return y as an array, or say what is wrong with it."""
-
-    def of_source(self, source: RowSource) -> Targets:
-        """Return the targets of rows in one place."""
-
-    @property
-    def summarize(self) -> Any:
-        """The task that sums up y in a shard."""
-
-    def pooled(self, summaries: Sequence[Any]) -> Targets:
-        """Return the targets that the summaries of all shards describe."""
-
-    def check_shards(self, summaries: Sequence[Any], whole_queries: bool) -> None:
-        """Refuse shards that split what must stay whole."""
 
 
 @dataclass(frozen=True)

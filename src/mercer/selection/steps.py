@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.contracts import Array, Solution, Status
+from mercer.contracts import Array, ErrorOf, IteratedSystem, Solution, Status, StepProgress
 from mercer.selection.criteria import Scored
 from mercer.solvers import IterativeSolver
-from mercer.solvers.early_stopping import Run, SolverPath, StepProgress, run_to
+from mercer.solvers.early_stopping import Run, SolverPath, run_to
 from mercer.solvers.search import best_step
-from mercer.systems import ErrorOf, IteratedSystem
 
 
 @dataclass

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer.contracts import Array, Solution, Status
+from mercer.contracts import Array, ErrorOf, IteratedSystem, Solution, Status, StepProgress
 from mercer.solvers.iterates import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
-from mercer.systems.iterated import ErrorOf, IteratedSystem, lengths
+from mercer.systems.iterated import lengths
 from mercer.validation import check_array
-
-#: Called after each step with the step, the most steps there can be, and a note.
-StepProgress = Callable[[int, int, str], None]
 
 #: Bytes of iterates that a path keeps.
 KEPT = 256 * 2**20

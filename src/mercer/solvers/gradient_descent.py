@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mercer.contracts import IteratedSystem
 from mercer.solvers.iterates import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
-from mercer.systems.iterated import IteratedSystem, inner, lengths
+from mercer.systems.iterated import inner, lengths
 from mercer.validation import check_flag, check_number
 
 #: The most Lanczos steps that bound the norm of A, and how close to it they must come to end early.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mercer.contracts import Array
+from mercer.contracts import Array, IteratedSystem
 from mercer.solvers.solver import BaseSolver
 from mercer.solvers.stopping import StoppingRule, as_rule
-from mercer.systems import IteratedSystem
 from mercer.validation import check_count
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mercer.contracts import Array
+from mercer.contracts import Array, IteratedSystem
 from mercer.solvers.iterates import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
-from mercer.systems.iterated import IteratedSystem, inner, lengths
+from mercer.systems.iterated import inner, lengths
 
 #: What is left of a new direction, relative to the last product, when it is rounding alone.
 DEPENDENT = 1e-13

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.contracts import Array
-from mercer.solvers.early_stopping import Run, StepProgress
+from mercer.contracts import Array, ErrorOf, StepProgress
+from mercer.solvers.early_stopping import Run
 from mercer.solvers.stopping import StoppingRule
-from mercer.systems import ErrorOf
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,10 @@ class BaseSolver(BaseEstimator):
     def check(self) -> None:
         """Refuse invalid parameters."""
 
+    def rule(self) -> Any:
+        """Return the rule that chooses the number of steps; None where alpha regularizes."""
+        return None
+
 
 def check_fits(solver: Any, system: System | type[System], what: str = "") -> None:
     """Refuse a solver that needs more of a system than it offers.

@@ -10,16 +10,14 @@ from mercer.systems.by_moments import MomentSystem
 from mercer.systems.by_products import ProductSystem
 from mercer.systems.direct import DirectSystem
 from mercer.systems.function_space import FunctionSystem
-from mercer.systems.iterated import ErrorOf, IteratedSystem, KernelSystem, MatrixSystem
+from mercer.systems.iterated import KernelSystem, MatrixSystem
 from mercer.systems.mean_of_shards import MeanOfShards, MeanSystem
 from mercer.systems.spectrum import Spectrum
 
 __all__ = [
     "ABSENT",
     "DirectSystem",
-    "ErrorOf",
     "FunctionSystem",
-    "IteratedSystem",
     "KernelMatrixSystem",
     "KernelProductSystem",
     "KernelProducts",

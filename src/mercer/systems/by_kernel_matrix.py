@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from mercer.contracts import Array, Solution
+from mercer.contracts import Array, ErrorOf, Solution
 from mercer.sampling import fold_labels
 from mercer.systems.direct import DirectSystem
-from mercer.systems.iterated import ErrorOf, KernelSystem
+from mercer.systems.iterated import KernelSystem
 from mercer.systems.spectrum import Spectrum
 
 #: A weight that stands for 0: the row is there, and has no part in the fit.

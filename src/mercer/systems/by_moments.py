@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import BasisTransformer, Whitener
-from mercer.contracts import Array, Solution, Status
+from mercer.contracts import Array, ErrorOf, Solution, Status
 from mercer.moments import Moments, NormalEquations
 from mercer.systems.direct import DirectSystem
 from mercer.systems.fold_errors import fold_errors
-from mercer.systems.iterated import ErrorOf, MatrixSystem
+from mercer.systems.iterated import MatrixSystem
 from mercer.systems.spectrum import Spectrum
 
 #: Share of directions below the rounding of float32 that a fit can do without.

@@ -12,34 +12,11 @@ where C takes off the weighted mean if there is an intercept. Both need one larg
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from mercer.contracts import Array
-
-#: Returns the error of a solution: on rows that were fitted, or on others.
-ErrorOf = Callable[[Array], float]
-
-
-class IteratedSystem(Protocol):
-    """``(A + alpha) v = b`` for A self-adjoint in the inner product ``u' metric(v)``."""
-
-    @property
-    def b(self) -> Array:
-        """The right-hand side; shape (r, k)."""
-
-    @property
-    def alpha(self) -> float:
-        """The penalty that is added to A."""
-
-    def metric(self, V: Array) -> Array:
-        """Return G V, so that column by column the inner product is ``U'GV``."""
-
-    def apply(self, V: Array, GV: Array) -> Array:
-        """Return ``(A + alpha) V``, given G V."""
+from mercer.contracts import Array, IteratedSystem
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,97 @@
+"""From a system to coefficients: directly, by steps that are stopped early, or by products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mercer.contracts import Array, Solution
+from mercer.engines import blas_threads
+from mercer.forms import Work
+from mercer.selection import Scores, choose_alpha, iterate
+from mercer.solvers import SolverPath
+from mercer.solvers.conjugate_gradients import conjugate_gradients
+from mercer.solvers.early_stopping import Run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a solver made of a system; fields are those of :class:`~mercer.result.Fit`."""
+
+    coefficients: Array
+    intercept: Array
+    solution: Solution
+    alpha: float
+    alphas: Array | None = None
+    scores: Scores | None = None
+    effective_dimension: float | None = None
+    path: SolverPath | None = None
+    run: Run | None = None
+
+
+def solve_directly(system: Any, work: Work) -> Outcome:
+    """Score the path if alpha is open, then solve for one alpha."""
+    request, alpha = work.request, work.alpha
+    path, scores, effective = None, None, None
+    if alpha is None:
+        with work.clock.stage("choose alpha"):
+            alpha, path, scores = choose_alpha(
+                system, request.alphas, request.criterion, request.seeds.solve()
+            )
+            effective = system.spectrum.effective_dimension(alpha)
+    with work.clock.stage("solve"):
+        solution = work.solver.solve(system, alpha)
+        if work.solver.cuts_off:  # a count of components, known from the solve
+            effective = system.spectrum.effective_dimension(alpha)
+        coefficients, constant = system.coefficients(solution.value)
+    return Outcome(coefficients, constant, solution, alpha, path, scores, effective)
+
+
+def solve_by_steps(system: Any, work: Work) -> Outcome:
+    """Run an iterative solver, from where an earlier run stopped if there is one."""
+    request, alpha = work.request, work.alpha
+    assert alpha is not None
+    run = None if request.previous is None else request.previous.run
+    with work.clock.stage("solve"):
+        found = iterate(
+            system,
+            work.solver,
+            alpha,
+            request.seeds.solve(),
+            run,
+            request.step_progress(),
+        )
+    return Outcome(
+        found.coefficients, found.intercept, found.solution, alpha, path=found.path, run=found.run
+    )
+
+
+def solve_by_products(system: Any, work: Work) -> Outcome:
+    """Run conjugate gradients, from the solution of an earlier fit if there is one."""
+    request, solver, alpha = work.request, work.solver, work.alpha
+    assert alpha is not None
+    start = None if request.previous is None else request.previous.solution.value
+    if start is not None and start.shape != system.b.shape:
+        start = None
+    tolerance = solver.tolerance or system.tolerance
+    # Products run on all cores by themselves; what else there is, is small.
+    with work.clock.stage("solve"), blas_threads(1):
+        solution = conjugate_gradients(
+            system,
+            tolerance,
+            solver.max_steps,
+            start,
+            request.step_progress(),
+        )
+    path = SolverPath(residuals=solution.residuals[1:])
+    coefficients, constant = system.coefficients(solution.value)
+    return Outcome(coefficients, constant, solution, alpha, path=path)
+
+
+#: How a system is solved, by what the solver needs of it.
+SOLVES: dict[str, Callable[[Any, Work], Outcome]] = {
+    "matrix": solve_directly,
+    "steps": solve_by_steps,
+    "products": solve_by_products,
+}
