@@ -47,7 +47,8 @@ SPLIT = np.arange(len(X)) % 6
 @pytest.fixture(autouse=True)
 def _quick_looks(monkeypatch):
     """Look often at who is still there."""
-    monkeypatch.setattr("mercer.engines.dask_engine.CHECK", 0.5)
+    for module in ("dask_engine", "dask_watch"):
+        monkeypatch.setattr(f"mercer.engines.{module}.CHECK", 0.5)
 
 
 @pytest.fixture(scope="module")

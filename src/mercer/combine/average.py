@@ -14,7 +14,7 @@ from mercer.fit import fit, fit_basis
 from mercer.moments.by_fold import numbers_of
 from mercer.plan import Plan
 from mercer.request import ByPurpose, Request
-from mercer.result import Clock, Fit, check_precision
+from mercer.result import Clock, Fit
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling.pooled_kernel import kernel_of_rows
@@ -78,25 +78,20 @@ class Average(Combination):
             )
         coefficients, constant, points, solution = averaged(models)
         basis = FullKernel().of_points(points, request.kernel) if points is not None else shared
-        assert basis is not None
-        assert request.alpha is not None
         weight = sum(model.weight for model in models)
-        found = Fit(
+        return self._record(
+            rows,
+            request,
+            plan,
+            clock,
             basis=basis,
-            plan=plan,
             coefficients=coefficients,
             intercept=constant,
             solution=solution,
-            alpha=request.alpha,
             total_weight=weight,
             weight=weight,
-            n_rows=rows.n_rows,
-            seconds=clock.seconds,
-            combination=self.label,
-            communication=rows.sent,
             **path,
         )
-        return check_precision(found)
 
 
 @dataclass(frozen=True)

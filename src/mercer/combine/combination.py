@@ -12,7 +12,7 @@ from mercer.fit import fit
 from mercer.plan import Plan, Sized, make_plan, plan_fit
 from mercer.plan.cost import PILOT
 from mercer.request import Request
-from mercer.result import Fit
+from mercer.result import Clock, Fit, check_precision
 from mercer.rows.rowset import RowSet
 from mercer.solvers import Ridge
 
@@ -38,6 +38,22 @@ class Combination(BaseEstimator):
     def fit(self, rows: RowSet, request: Request) -> Fit:
         """Fit one model to the rows of all shards."""
         raise TypeError(f"{type(self).__name__} does not define fit()")
+
+    def _record(
+        self, rows: RowSet, request: Request, plan: Plan, clock: Clock, **model: Any
+    ) -> Fit:
+        """Return the record of a fit; ``model`` holds what the combination has found."""
+        assert request.alpha is not None
+        found = Fit(
+            plan=plan,
+            alpha=request.alpha,
+            n_rows=rows.n_rows,
+            seconds=clock.seconds,
+            combination=self.label,
+            communication=rows.sent,
+            **model,
+        )
+        return check_precision(found)
 
     def has_local_basis(self, request: Request) -> bool:
         """Whether shards have functions of their own: as asked for, or by the kind of basis."""

@@ -22,7 +22,7 @@ from mercer.fit import fit_basis
 from mercer.moments.by_fold import numbers_of
 from mercer.plan import Plan, human_bytes
 from mercer.request import Request
-from mercer.result import Clock, Fit, check_precision
+from mercer.result import Clock, Fit
 from mercer.rows.rowset import RowSet
 from mercer.sampling.pooled_kernel import kernel_of_rows
 from mercer.solvers.conjugate_gradients import conjugate_gradients
@@ -102,23 +102,19 @@ class Rounds(Combination):
             limit = self.rounds or request.rounds
             solution = self.run(system, limit, request.step_progress("rounds", "rounds"))
         coefficients, constant = model_of_rounds(basis, solution.value, request)
-        assert request.alpha is not None
-        found = Fit(
+        return self._record(
+            rows,
+            request,
+            plan,
+            clock,
             basis=basis,
-            plan=plan,
             coefficients=coefficients,
             intercept=constant,
             solution=solution,
-            alpha=request.alpha,
             total_weight=system.weight,
             weight=system.weight,
-            n_rows=rows.n_rows,
-            seconds=clock.seconds,
-            combination=self.label,
-            communication=rows.sent,
             **path,
         )
-        return check_precision(found)
 
     def _in_coordinates(
         self, rows: RowSet, request: Request, plan: Plan, clock: Clock

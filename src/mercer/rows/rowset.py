@@ -97,6 +97,8 @@ class RowSet(Placed):
         As the engine has placed them.
     facts : sequence of ShardFacts
         What is known of each; shards without rows are left out.
+    one_place : bool
+        Whether the only shard is all rows in this thread: then nothing is sent.
 
     Examples
     --------
@@ -106,13 +108,19 @@ class RowSet(Placed):
     array([6., 9.])
     """
 
-    def __init__(self, engine: Engine, shards: Sequence[Any], facts: Sequence[ShardFacts]) -> None:
-        present = [number for number, fact in enumerate(facts) if fact.rows]
+    def __init__(
+        self,
+        engine: Engine,
+        shards: Sequence[Any],
+        facts: Sequence[ShardFacts],
+        one_place: bool = False,
+    ) -> None:
+        present = [number for number, fact in enumerate(facts) if fact.rows or one_place]
         if not present:
             raise ValueError("the shards must hold at least one row, got none in any of them")
         placed = [shards[number] for number in present]
-        super().__init__(engine, placed, Communication(len(present)))
-        self.numbers = present
+        super().__init__(engine, placed, None if one_place else Communication(len(present)))
+        self.one_place, self.numbers = one_place, present
         self.facts = [facts[number] for number in present]
         first = self.facts[0]
         for number, fact in zip(present, self.facts, strict=True):
@@ -132,13 +140,7 @@ class RowSet(Placed):
         facts = ShardFacts(
             source.n_rows, source.n_features, source.feature_names, source.has_target, None
         )
-        rows = cls.__new__(cls)
-        Placed.__init__(rows, InPlaceEngine(), [Shard(0, "", source, progress)], None)
-        rows.numbers, rows.facts = [0], [facts]
-        rows.n_features, rows.feature_names = source.n_features, source.feature_names
-        rows.has_target = source.has_target
-        rows._ends, rows.n_rows = np.array([source.n_rows]), source.n_rows
-        return rows
+        return cls(InPlaceEngine(), [Shard(0, "", source, progress)], [facts], one_place=True)
 
     @classmethod
     def over_shards(
@@ -148,11 +150,6 @@ class RowSet(Placed):
         placed = engine.place(shards)
         facts = engine.map(describe, placed, summarize, label="looking")
         return cls(engine, placed, facts)
-
-    @property
-    def one_place(self) -> bool:
-        """Whether all rows are one shard in this thread."""
-        return self.sent is None
 
     @property
     def starts(self) -> dict[int, int]:
