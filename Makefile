@@ -31,7 +31,6 @@ lint: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees -b html docs docs/_build/html
-	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees -b doctest docs docs/_build/doctest
 
 benchmarks: $(VENV)/.dev
 	$(BIN)/python -m benchmarks

@@ -13,6 +13,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.ext.doctest import DocTestBuilder
 from sphinx.util import logging
 
 HERE = Path(__file__).resolve().parent
@@ -102,6 +103,15 @@ def make_blocks_tests(app: Sphinx, document: nodes.document) -> None:
         before = block if kind == "testcode" else None
 
 
+def run_examples(app: Sphinx, error: Exception | None) -> None:
+    """Run the blocks of all pages once the site is written, from the same reading of the pages."""
+    if error is None and app.builder.name == "html":
+        tests = DocTestBuilder(app, app.env)
+        tests.init()
+        tests.write_documents(app.env.found_docs)
+        tests.finish()
+
+
 def _session(text: str) -> str:
     """Turn ``$ command`` into ``>>> sh('command')``, and keep what it prints."""
     text = re.sub(r"\n(?=\n)", "\n<BLANKLINE>", text)
@@ -189,3 +199,4 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", read_root_page)
     app.connect("doctree-read", make_blocks_tests)
     app.connect("env-check-consistency", check_all_documented)
+    app.connect("build-finished", run_examples)

@@ -6,40 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cli.label_sheets import FEATURES, OPTIONS, files, fill_in, labeller_of, read
 
-from mercer import ImportanceLabeller, KernelClassifier, KernelRegressor, load
-
-FEATURES = ["width", "height"]
-OPTIONS = ("--columns", "width,height", "--budget", 40, "--seed", 3)
-
-
-def read(path):
-    return pd.read_csv(path) if Path(path).suffix == ".csv" else pd.read_parquet(path)
-
-
-def write(table, path):
-    to = table.to_csv if Path(path).suffix == ".csv" else table.to_parquet
-    to(path, index=False)
-
-
-def fill_in(path, frame, target, by="row", seed=0):
-    """Do a person's work, and leave the rows of the sheet in another order."""
-    sheet = read(path)
-    known = frame[target] if by == "row" else frame.set_index(by)[target]
-    sheet["label"] = known.loc[sheet[by]].to_numpy()
-    write(sheet.sample(frac=1.0, random_state=seed), path)
-    return sheet
-
-
-def labeller_of(frame, rounds=(40,)):
-    found = ImportanceLabeller(budget=rounds[0], random_state=3).fit(frame[FEATURES])
-    for number in rounds[1:]:
-        found.select(number)
-    return found
-
-
-def files():
-    return {path.name: path.read_bytes() for path in Path().iterdir()}
+from mercer import KernelClassifier, KernelRegressor, load
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -92,8 +61,11 @@ def test_ids_of_a_column(run, frame):
     assert result.exit_code == 0, result.output
     sheet = pd.read_csv("sheet.csv", dtype={"name": str})
     assert set(sheet.name) <= set(frame.name)
-    record = json.loads(Path("sheet.json").read_text(encoding="utf-8"))
-    assert record["columns"] == ["width", "height", "price"]
+    assert json.loads(Path("sheet.json").read_text(encoding="utf-8"))["columns"] == [
+        "width",
+        "height",
+        "price",
+    ]
     sheet["label"] = frame.set_index("name").stars.loc[sheet.name].to_numpy()
     sheet.iloc[::-1].to_csv("sheet.csv", index=False)
     result = run("fit", "pool.csv", "--labels", "sheet.csv", "--out", "model")
@@ -200,174 +172,3 @@ def test_every_option_decides_what_is_drawn(run, csv, frame):
     result = run("label", csv, "--more", "sheet.csv", "--budget", 9, "--out", "more.csv")
     assert result.exit_code == 0, result.output
     assert "RandomFeatures with 30" in result.stdout
-
-
-def refused(result, message, before):
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    assert result.stdout == ""
-    assert files() == before
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--budget", 121), "budget must be at most the 120 rows of the pool"),
-        (("--budget", 0), "budget must be at least 1"),
-        (("--id", "serail"), "did you mean 'serial'"),
-        (("--id", "stars"), "ids must be different in every row"),
-        (("--id", "width"), "columns must not list the ids"),
-        (("--id", "weight"), "must not be called 'weight'"),
-        (("--columns", "width,color"), "must hold numbers"),
-        (("--columns", "with"), "did you mean 'width'"),
-        (("--out", "sheet.xlsx"), "a .csv or .parquet file"),
-        (("--out", "rows.csv"), "would overwrite"),
-        (("--out", "no/sheet.csv"), "does not exist"),
-        (("--label-studio", "tasks.csv"), "extension"),
-        (("--label-studio", "sheet.json"), "would overwrite"),
-        (("--kernel", "gausian"), "did you mean 'gaussian'"),
-        (("--alpha", "small"), "--alpha must be a number"),
-        (("--more", "rows.csv"), "its record rows.json"),
-        (("--more", "missing.csv"), "no such file"),
-    ],
-)
-def test_what_cannot_be_labelled(options, message, run, csv):
-    before = files()
-    refused(run("label", csv, *OPTIONS, "--out", "sheet.csv", *options), message, before)
-
-
-def test_a_sheet_is_never_overwritten(run, csv):
-    run("label", csv, *OPTIONS, "--out", "sheet.csv")
-    before = files()
-    again = run("label", csv, *OPTIONS, "--out", "sheet.csv")
-    refused(again, "is there already, and labels would be lost", before)
-    other = run("label", csv, *OPTIONS, "--out", "sheet.parquet")  # it would share the record
-    refused(other, "sheet.json is there already", before)
-    fitted = run("fit", csv, "--labels", "sheet.csv", "--out", "sheet.json")
-    refused(fitted, "would overwrite", before)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--kernel", "matern"), "--kernel must be that of sheet.csv, 'gaussian'"),
-        (("--seed", 4), "--seed must be that of sheet.csv, 3"),
-        (("--columns", "width"), "--columns must be that of sheet.csv"),
-        (("--id", "serial"), "--id must be that of sheet.csv, None"),
-    ],
-)
-def test_a_further_round_with_other_settings(options, message, run, csv):
-    run("label", csv, *OPTIONS, "--out", "sheet.csv")
-    before = files()
-    more = ("--more", "sheet.csv", "--budget", 5, "--out", "more.csv")
-    refused(run("label", csv, *more, *options), message, before)
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_bad_sheets(kind, run, frame, request):
-    pool, path = request.getfixturevalue(kind), f"sheet.{kind}"
-    run("label", pool, *OPTIONS, "--out", path)
-    empty = read(path)
-    good = fill_in(path, frame, "color")
-    first, second = good.row.iloc[0], good.row.iloc[1]
-    absent = min(set(range(120)) - set(good.row))
-    twice = pd.concat([good, good.iloc[:1]])
-    other = good.iloc[:1].assign(label="green")
-    gaps = good.assign(label=good.label.where(good.row > second, None))
-    cases = [
-        (good.assign(row=good.row.where(good.row != first, absent)), f"but '{absent}' was not"),
-        (good.assign(row=good.row + 1000), "ids of rows that were drawn"),
-        (twice, f"'{first}' is in 2: keep one"),
-        (pd.concat([good, other]), f"'{first}' is in 2, with contradicting labels"),
-        (gaps, f"2 of {len(good)} have none, with the ids '{first}', '{second}': fill them in, or"),
-        (good.iloc[2:], f"2 of {len(good)} have none, with the ids '{first}', '{second}'"),
-        (empty, f"{len(good)} of {len(good)} have none"),
-        (good.drop(columns="weight"), "has no column 'weight'"),
-        (good.drop(columns="label"), "has no column 'label'"),
-        (good.drop(columns="row"), "has no column 'row'"),
-        (good.assign(weight=1.0), f"the one of id '{first}' is"),
-    ]
-    for table, message in cases:
-        write(table, path)
-        before = files()
-        refused(run("fit", pool, "--labels", path, "--out", "model"), message, before)
-        if "have none" not in message:
-            more = ("--more", path, "--budget", 5, "--out", "more.csv")
-            refused(run("label", pool, *more), message, before)
-
-    write(gaps, path)
-    result = run("fit", pool, "--labels", path, "--out", "model", "--skip-unlabelled")
-    assert result.exit_code == 0, result.output
-    assert load("model").fit_.n_rows == len(good) - 2
-    write(empty, path)
-    result = run("fit", pool, "--labels", path, "--out", "model", "--skip-unlabelled")
-    assert result.exit_code == 2
-    assert "have none" in result.stderr
-
-
-def test_a_changed_pool(run, csv, frame):
-    options = ("--columns", "width,height", "--id", "serial", "--budget", 40)
-    run("label", csv, *options, "--out", "sheet.csv")
-    fill_in("sheet.csv", frame, "price", by="serial")
-    value = frame.copy()
-    value.loc[77, "height"] += 1e-9
-    swapped = frame.copy()
-    swapped.loc[[3, 4], "serial"] = [4, 3]
-    for other, message in (
-        (value, "it has other values, or the same in another order"),
-        (frame.drop(index=100), "it has 119 rows where there were 120"),
-        (frame.iloc[::-1], "it has other values, or the same in another order"),
-        (swapped, "it has other ids, or the same in another order"),
-    ):
-        other.to_csv(csv, index=False)
-        before = files()
-        result = run("fit", csv, "--labels", "sheet.csv", "--out", "model")
-        refused(result, message, before)
-        more = run("label", csv, "--more", "sheet.csv", "--budget", 5, "--out", "more.csv")
-        refused(more, message, before)
-    # Columns that are neither features nor ids may change.
-    frame.assign(price=0.0).to_csv(csv, index=False)
-    assert run("fit", csv, "--labels", "sheet.csv", "--out", "model").exit_code == 0
-
-
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        (None, "with its record sheet.json beside it"),
-        ("{", "got no JSON"),
-        ("[]", "got other JSON"),
-        ('{"format": "mercer sheet", "version": 2}', "record of version 1, got 2"),
-        ('{"format": "mercer sheet", "version": 1}', "is damaged"),
-    ],
-)
-def test_not_a_sheet(record, message, run, csv, frame):
-    frame.to_csv("sheet.csv", index=False)
-    if record is not None:
-        Path("sheet.json").write_text(record, encoding="utf-8")
-    before = files()
-    refused(run("fit", csv, "--labels", "sheet.csv", "--out", "model"), message, before)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--target", "price"), "--target must be left out with --labels"),
-        (("--weight", "weight"), "--weight must be left out with --labels"),
-        (("--columns", "width"), "--columns must be left out with --labels"),
-        (("--holdout", 0.2), "--holdout must be left out with --labels"),
-        (("--labels", "missing.csv"), "no such file"),
-    ],
-)
-def test_options_that_a_sheet_leaves_no_room_for(options, message, run, csv, frame):
-    run("label", csv, *OPTIONS, "--out", "sheet.csv")
-    fill_in("sheet.csv", frame, "price")
-    before = files()
-    refused(run("fit", csv, "--labels", "sheet.csv", "--out", "model", *options), message, before)
-
-
-def test_skip_unlabelled_is_about_a_sheet(run, csv):
-    before = files()
-    options = ("--target", "price", "--columns", "width", "--skip-unlabelled", "--out", "model")
-    refused(run("fit", csv, *options), "give both", before)
