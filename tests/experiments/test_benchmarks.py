@@ -41,6 +41,7 @@ def test_a_section_is_a_title_over_its_paragraphs():
     assert command.Section("Title", lambda: ["text"], None).text(5) == "## Title\n\ntext"
 
 
+@pytest.mark.slow
 def test_two_checkouts_take_turns_in_processes_of_their_own(monkeypatch, capsys):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     with one_thread():
@@ -54,7 +55,8 @@ def test_two_checkouts_take_turns_in_processes_of_their_own(monkeypatch, capsys)
 
 
 @pytest.mark.filterwarnings("ignore:the rounds diverge")
-def test_every_measurement_is_one_of_the_public_interface(tmp_path):
+def test_every_measurement_is_one_of_the_public_interface(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker.gc, "collect", lambda: 0)  # there is much to look at in a test run
     fits = fits_of(("path", "products", "shards"), tmp_path)
     does = worker.Worker(tmp_path)
     for (_, name), one in fits.items():
