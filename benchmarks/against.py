@@ -77,27 +77,35 @@ class Pairs:
 
 
 class Process:
-    """A worker of one checkout."""
+    """A worker of one checkout, which is started again where it ends before its time."""
 
     def __init__(self, src: Path, folder: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "benchmarks.worker", str(src), str(folder)],
+        self.src, self.folder = src, folder
+        self.process = self.start()
+
+    def start(self) -> subprocess.Popen[str]:
+        """Start the worker."""
+        command = ["-W", "ignore", "-m", "benchmarks.worker", str(self.src), str(self.folder)]
+        return subprocess.Popen(
+            [sys.executable, *command],
             cwd=ROOT,
-            env=environment(src),
+            env=environment(self.src),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to a request."""
+        """Return the answer to a request, or that the worker has died of it."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise ChildError(f"a worker has ended before its time: {self.process.args}")
+            code = self.process.wait()
+            self.process = self.start()
+            return {"error": f"the process ended with code {code}"}
         found: dict[str, Any] = json.loads(line)
         return found
 

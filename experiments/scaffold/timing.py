@@ -72,10 +72,17 @@ def one_thread() -> Iterator[None]:
 
 
 def peak_bytes() -> int:
-    """Return the largest resident size of this process so far."""
-    # getrusage would report the larger of this process and the one that started it
-    with open("/proc/self/status") as status:
-        return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
+    """Return the largest resident size of this process so far; 0 where nobody tells."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # getrusage would report the larger of this process and the one that started it
+        lines = status.read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)  # macOS, in bytes
 
 
 def environment(src: Path | None = None) -> dict[str, str]:
