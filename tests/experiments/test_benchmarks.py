@@ -15,7 +15,7 @@ from experiments.scaffold.timing import ChildError, one_thread
 
 import mercer
 
-TINY = Sizes(1, 700, 50, 20, 30, 60, 300, 10, (700, 10), real=False)
+TINY = Sizes(1, 700, 50, 20, 30, 60, 300, 10, (700, 10), False, True)
 SRC = Path(mercer.__file__).parents[1]
 
 
@@ -43,10 +43,8 @@ def test_a_section_is_a_title_over_its_paragraphs():
 
 
 @pytest.mark.slow
-def test_two_checkouts_take_turns_in_processes_of_their_own(monkeypatch, capsys):
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
-    with one_thread():
-        found = compare(SRC, SRC, ["speed"], TINY, repeats=2)
+def test_two_checkouts_take_turns_in_processes_of_their_own(capsys):
+    found = compare(SRC, SRC, ["speed"], TINY, repeats=2)
     assert len(found) == 5
     for pairs in found.values():
         assert not pairs.failed
@@ -82,7 +80,7 @@ def test_a_worker_that_ends_before_its_time_is_started_again(tmp_path, monkeypat
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
 
     monkeypatch.setattr(Process, "start", start)
-    process = Process(SRC, tmp_path)
+    process = Process(SRC, tmp_path, alone=True)
     assert process.ask({}) == {"error": "the process ended with code 3"}
     assert process.ask({}) == {"seconds": 1}
     process.close()
@@ -106,14 +104,14 @@ def test_what_one_checkout_cannot_do_is_told(tmp_path, monkeypatch):
             return self.answer
 
     both = {OLD: Half({"error": "TypeError: no"}), NEW: Half({"seconds": 1.0, "value": [1.0]})}
-    pairs = against.measure_fit("fit", Fit("rows", []), both, repeats=3)
+    pairs = against.measure_fit("fit", Fit("rows", []), both, 3, "seconds")
     assert pairs.cells() == ["failed", "failed", "-", "-", "old: TypeError: no"]
 
-    def broken(module, task, settings, src):
+    def broken(module, task, settings, src, alone):
         raise ChildError("no memory")
 
     monkeypatch.setattr(against, "fresh", broken)
-    peaks, _ = against.measure_file(InFile({}), {OLD: tmp_path, NEW: tmp_path}, repeats=2)
+    peaks, _ = against.measure_file(InFile({}), {OLD: tmp_path, NEW: tmp_path}, 2, TINY)
     assert peaks.failed == {OLD: "no memory", NEW: "no memory"}
 
 
