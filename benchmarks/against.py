@@ -77,27 +77,35 @@ class Pairs:
 
 
 class Process:
-    """A worker of one checkout."""
+    """A worker of one checkout, which is started again where it ends before its time."""
 
-    def __init__(self, src: Path, folder: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "benchmarks.worker", str(src), str(folder)],
+    def __init__(self, src: Path, folder: Path, alone: bool) -> None:
+        self.src, self.folder, self.alone = src, folder, alone
+        self.process = self.start()
+
+    def start(self) -> subprocess.Popen[str]:
+        """Start the worker."""
+        command = ["-W", "ignore", "-m", "benchmarks.worker", str(self.src), str(self.folder)]
+        return subprocess.Popen(
+            [sys.executable, *command],
             cwd=ROOT,
-            env=environment(src),
+            env=environment(self.src, self.alone),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to a request."""
+        """Return the answer to a request, or that the worker has died of it."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise ChildError(f"a worker has ended before its time: {self.process.args}")
+            code = self.process.wait()
+            self.process = self.start()
+            return {"error": f"the process ended with code {code}"}
         found: dict[str, Any] = json.loads(line)
         return found
 
@@ -121,17 +129,18 @@ def main(
         ratios = [one.ratio for (its, _), one in found.items() if its == section and not one.failed]
         mean = f"{statistics.geometric_mean(ratios):.3f}" if ratios else "-"
         table.add([section, "geometric mean of ratios", "", "", mean, "", ""])
-    text = "\n\n".join([about(checkout, small, repeats or sizes.repeats), table.aligned()])
+    text = "\n\n".join([about(checkout, sizes, repeats or sizes.repeats), table.aligned()])
     print(text)
     if out is not None:
         write_text(out, text + "\n")
 
 
-def about(checkout: Path, small: bool, repeats: int) -> str:
+def about(checkout: Path, sizes: Sizes, repeats: int) -> str:
     """Return what the table shows."""
+    seconds = "of the processor, on one thread" if sizes.alone else "on all cores"
     return (
         f"Old is {checkout.resolve()}, new is {ROOT}. Medians of {repeats} pairs, old and new in "
-        f"turns{', in small' if small else ''}; the ratio is the median of those within pairs, "
+        f"turns, seconds {seconds}; the ratio is the median of those within pairs, "
         "with the least and the largest. Results are predictions, and differences of them are in "
         "units of their standard deviation."
     )
@@ -149,12 +158,12 @@ def compare(
             fits = {key: one for key, one in wanted.items() if isinstance(one, Fit)}
             files = {key: one for key, one in wanted.items() if isinstance(one, InFile)}
             if fits:
-                with workers(old, new, folder) as both:
+                with workers(old, new, folder, sizes.alone) as both:
                     for key, one in fits.items():
-                        found[section, key] = measure_fit(key, one, both, repeats)
+                        found[section, key] = measure_fit(key, one, both, repeats, sizes.clock)
                         tell(section, key, found[section, key])
             for key, one in files.items():
-                peaks, seconds = measure_file(one, {OLD: old, NEW: new}, repeats)
+                peaks, seconds = measure_file(one, {OLD: old, NEW: new}, repeats, sizes)
                 found[section, f"{key}: peak"] = peaks
                 found[section, f"{key}: fit"] = seconds
                 tell(section, key, peaks)
@@ -162,12 +171,12 @@ def compare(
 
 
 @contextmanager
-def workers(old: Path, new: Path, folder: Path) -> Iterator[dict[str, Process]]:
+def workers(old: Path, new: Path, folder: Path, alone: bool) -> Iterator[dict[str, Process]]:
     """Start a worker for each checkout, and end both."""
     with ExitStack() as stack:
         both = {}
         for which, src in ((OLD, old), (NEW, new)):
-            both[which] = Process(src, folder)
+            both[which] = Process(src, folder, alone)
             stack.callback(both[which].close)
         yield both
 
@@ -182,7 +191,9 @@ def turns(repeats: int) -> Iterator[tuple[int, tuple[str, str]]]:
         yield number, ((OLD, NEW), (NEW, OLD))[number % 2]
 
 
-def measure_fit(name: str, wanted: Fit, both: dict[str, Process], repeats: int) -> Pairs:
+def measure_fit(
+    name: str, wanted: Fit, both: dict[str, Process], repeats: int, clock: str
+) -> Pairs:
     """Fit or predict in turns."""
     pairs = Pairs("seconds")
     for number, order in turns(repeats):
@@ -191,7 +202,7 @@ def measure_fit(name: str, wanted: Fit, both: dict[str, Process], repeats: int) 
             if "error" in answer:
                 pairs.failed[which] = answer["error"]
             else:
-                pairs.values[which].append(answer["seconds"])
+                pairs.values[which].append(answer[clock])
                 if number == 0:
                     pairs.results[which] = answer["value"]
         if pairs.failed:
@@ -199,18 +210,21 @@ def measure_fit(name: str, wanted: Fit, both: dict[str, Process], repeats: int) 
     return pairs
 
 
-def measure_file(wanted: InFile, sources: dict[str, Path], repeats: int) -> tuple[Pairs, Pairs]:
+def measure_file(
+    wanted: InFile, sources: dict[str, Path], repeats: int, sizes: Sizes
+) -> tuple[Pairs, Pairs]:
     """Fit rows of a file in fresh processes, in turns; return their peaks and seconds."""
     peaks, seconds = Pairs("bytes"), Pairs("seconds")
     for _, order in turns(repeats):
         for which in order:
             try:
-                found = fresh("benchmarks.child", "public_fit", wanted.settings, sources[which])
+                task, src = "public_fit", sources[which]
+                found = fresh("benchmarks.child", task, wanted.settings, src, sizes.alone)
             except ChildError as error:
                 peaks.failed[which] = seconds.failed[which] = str(error)
             else:
                 peaks.values[which].append(found["peak"])
-                seconds.values[which].append(found["seconds"])
+                seconds.values[which].append(found[sizes.clock])
         if peaks.failed:
             break
     return peaks, seconds

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from experiments.data_dependent_features.measured import Trial
 from experiments.scaffold import Array
 from experiments.scaffold.data import load as load_set
 from mercer import Gaussian, KernelClassifier, RandomFeatures
-from mercer.kernels import Kernel
-from mercer.kernels.feature_maps import FeatureMap, WeightedFeatures
 
 SEED = 9
 BANDWIDTH = 1.0
@@ -22,6 +20,9 @@ ALPHA = 2.0**-10
 CANDIDATES = 5
 #: What turns the interquartile range of a normal column into its standard deviation.
 NORMAL = 1.349
+
+#: Functions that were chosen, as a basis has them: ``basis.features_``.
+Features: TypeAlias = Any
 
 PLAIN, LEVERAGE = "plain", "leverage"
 NONE, UNBIASED, LITERAL = "labels, none", "labels, unbiased", "labels, literal p/q"
@@ -34,9 +35,7 @@ class GivenFeatures(RandomFeatures):
 
     sampling = "plain"
 
-    def __init__(
-        self, features: Any = None, kernel: Kernel | None = None, random_state: Any = None
-    ) -> None:
+    def __init__(self, features: Any = None, kernel: Any = None, random_state: Any = None) -> None:
         self.features = features
         self.kernel = kernel
         self.random_state = random_state
@@ -46,7 +45,7 @@ class GivenFeatures(RandomFeatures):
         return int(self.features.size)
 
     def fit_source(
-        self, source: Any, kernel: Kernel, rng: Any, precision: Any, *how: Any, **more: Any
+        self, source: Any, kernel: Any, rng: Any, precision: Any, *how: Any, **more: Any
     ) -> Self:
         """Take the functions as they are."""
         self.kernel_ = kernel.fitted(np.zeros((1, source.n_features)))
@@ -87,14 +86,14 @@ def split(X: Array, y: Array, labeled: int, unlabeled: int, trial: int) -> Split
 
 def choose(
     rows: Split, size: int, trial: int, methods: tuple[str, ...], alpha: float = ALPHA
-) -> dict[str, tuple[FeatureMap, float]]:
+) -> dict[str, tuple[Features, float]]:
     """Return the functions of each method and the seconds for choosing them.
 
     Weights do not change which functions are drawn: "unbiased" has ``sqrt(p / q)``, so the square
     of it is the weight that equation (14) has as it is printed.
     """
 
-    def draw(sampling: str, weighting: str) -> tuple[FeatureMap, float]:
+    def draw(sampling: str, weighting: str) -> tuple[Features, float]:
         basis = RandomFeatures(
             size,
             sampling=sampling,
@@ -108,7 +107,7 @@ def choose(
         basis.fit(rows.X, rows.y)
         return basis.features_, time.process_time() - start
 
-    found: dict[str, tuple[FeatureMap, float]] = {}
+    found: dict[str, tuple[Features, float]] = {}
     if PLAIN in methods:
         found[PLAIN] = draw("plain", "none")
     if LEVERAGE in methods:
@@ -117,20 +116,18 @@ def choose(
         found[NONE] = draw("labels", "none")
     if {UNBIASED, LITERAL, REPEATED, INVERSE} & set(methods):
         drawn, seconds = draw("labels", "unbiased")
-        assert isinstance(drawn, WeightedFeatures)
-        part, weights = drawn.part, drawn.weights
         variants = {
             UNBIASED: drawn,
-            LITERAL: WeightedFeatures(part, weights**2),
-            REPEATED: part,
-            INVERSE: WeightedFeatures(part, weights**-2),
+            LITERAL: replace(drawn, weights=drawn.weights**2),
+            REPEATED: drawn.part,
+            INVERSE: replace(drawn, weights=drawn.weights**-2),
         }
         found |= {name: (variants[name], seconds) for name in variants if name in methods}
     return {name: found[name] for name in methods}
 
 
 def fit(
-    rows: Split, features: FeatureMap, choosing: float, shards: int = 1, alpha: float = ALPHA
+    rows: Split, features: Features, choosing: float, shards: int = 1, alpha: float = ALPHA
 ) -> Trial:
     """Fit with features that all shards share, average, and test.
 

@@ -9,18 +9,9 @@ from typing import Any
 import numpy as np
 
 from experiments.scaffold import Array
+from experiments.scaffold.data import Split
 from experiments.scaffold.data import load as load_set
 from mercer import load_letter
-
-
-@dataclass(frozen=True)
-class Data:
-    """Rows to train on and rows to test on."""
-
-    X_train: Array
-    y_train: Array
-    X_test: Array
-    y_test: Array
 
 
 @dataclass(frozen=True)
@@ -153,7 +144,7 @@ FULL = Size()
 SMALL = Size(1, {name: cut(problem) for name, problem in PROBLEMS.items()})
 
 
-def load(problem: Problem) -> Data:
+def load(problem: Problem) -> Split:
     """Return the data of a problem, cut as in the paper and scaled."""
     found = load_letter() if problem.name == "letter" else load_set(problem.name)
     if "X" in found:
@@ -163,4 +154,4 @@ def load(problem: Problem) -> Data:
         y = np.concatenate([found.y_train, found.y_test])
     X, rows = problem.scale(X), problem.train_rows
     last = rows + (problem.test_rows or len(X))
-    return Data(X[:rows], y[:rows], X[rows:last], y[rows:last])
+    return Split(X[:rows], y[:rows], X[rows:last], y[rows:last])

@@ -10,7 +10,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from experiments.distributed_nystroem.methods import METHODS, estimator
-from experiments.distributed_nystroem.problems import Data, Problem, load
+from experiments.distributed_nystroem.problems import Problem, load
+from experiments.scaffold.data import Split
 from experiments.scaffold.runner import Job
 from mercer import MercerWarning
 
@@ -135,10 +136,10 @@ def run(job: Job) -> list[Trial]:
     return as_trials(results)
 
 
-def error(problem: Problem, data: Data, at: Point, seed: int) -> float:
+def error(problem: Problem, data: Split, at: Point, seed: int) -> float:
     """Fit a method and return its error rate. A seed deals the same shards to every method."""
     model = estimator(at.method, at.partitions, at.centers, problem.bandwidth, problem.alpha, seed)
-    X, y = data.X_train, data.y_train
+    X, y = data.X, data.y
     if at.rows < len(X):
         kept = np.random.default_rng(seed).permutation(len(X))[: at.rows]
         X, y = X[kept], y[kept]

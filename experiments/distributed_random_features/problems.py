@@ -9,7 +9,6 @@ import numpy as np
 from experiments.distributed_random_features.kernel import CutSpline, spline
 from experiments.scaffold import Array
 from mercer import PeriodicSpline
-from mercer.kernels import Kernel
 
 SEED = 3
 #: Standard deviation of the noise: a variance of 0.01.
@@ -37,7 +36,7 @@ class Problem:
         return 2 * self.r / (2 * self.r + self.gamma)
 
     @property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> PeriodicSpline | CutSpline:
         """Return the spline kernel of order 1/gamma."""
         return PeriodicSpline(np.inf) if self.gamma == 0 else CutSpline(1 / self.gamma)
 

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.distributed_random_features.measured import Measured, measured
 from experiments.scaffold import Array
+from experiments.scaffold.data import Split
 from experiments.scaffold.data import load as load_set
 from experiments.scaffold.runner import Job
 from mercer import Gaussian, recipe
@@ -115,16 +116,6 @@ class Cell:
     method: str
     components: int
     shards: int
-
-
-@dataclass(frozen=True)
-class Split:
-    """Rows to train on and rows to test on."""
-
-    X: Array
-    y: Array
-    X_test: Array
-    y_test: Array
 
 
 def load(chosen: RealSet) -> tuple[Array, Array]:

@@ -6,20 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.scaffold import Array
+from experiments.scaffold import Array, data
 
 #: Share of rows to train on, as in the paper.
 TRAIN = 0.7
 
 
 @dataclass(frozen=True)
-class Split:
-    """Training and test rows; ``level`` is y of the test rows without noise, where it is known."""
+class Split(data.Split):
+    """The same, with y of the test rows without noise as ``level``, where it is known."""
 
-    X: Array
-    y: Array
-    X_test: Array
-    y_test: Array
     level: Array | None = None
 
 

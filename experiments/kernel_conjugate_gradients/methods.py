@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.kernel_conjugate_gradients.problem import GAMMA, RATE, ZETA
 from mercer import (
@@ -17,15 +18,13 @@ from mercer import (
     StopAtDiscrepancy,
     StopByFolds,
 )
-from mercer.bases import BasisTransformer
-from mercer.solvers import StoppingRule
 
 #: The name of ridge regression among the methods, which takes no steps.
 RIDGE = "ridge"
 #: Steps of the full kernel, which has no m to bound them.
 CLASSIC_STEPS = 32
 #: Rules that choose the number of steps from the data alone.
-RULES: dict[str, StoppingRule] = {
+RULES: dict[str, Any] = {
     "5 folds": StopByFolds(5),
     "discrepancy": StopAtDiscrepancy(zeta=ZETA, gamma=GAMMA),
 }
@@ -50,7 +49,7 @@ class Method:
     """A basis for kernel conjugate gradients: from its size and a seed, and how large it is."""
 
     label: str
-    make: Callable[[int, int], BasisTransformer]
+    make: Callable[[int, int], Any]
     size: Callable[[int], int]
     most_steps: int | None = None
 
@@ -70,7 +69,7 @@ class Method:
         )
 
 
-def sketch(kind: str) -> Callable[[int, int], BasisTransformer]:
+def sketch(kind: str) -> Callable[[int, int], Any]:
     """Return a maker of sketches of a kind."""
     return lambda m, seed: Sketch(m, kind=kind, random_state=seed)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from experiments.landmark_sampling.problems import (
     LONELY,
@@ -25,13 +25,9 @@ from experiments.scaffold.data import AbsentError
 from experiments.scaffold.records import as_csv
 from experiments.scaffold.runner import Kept, Progress
 from experiments.scaffold.timing import one_thread
-from mercer import Gaussian, KernelRegressor, Landmarks, Ridge
-from mercer.selection import GCV, Criterion, LeaveOneOut, Scored
-from mercer.selection.criteria import Scores
+from mercer import Gaussian, KernelRegressor, Landmarks, LeaveOneOut
 
 SAMPLINGS = ("uniform", "leverage", "bless", "rpcholesky", "kmeans")
-#: Splits with bandwidths other than the median.
-OTHER_SEEDS = 3
 #: The alpha of fits that are hardly regularized.
 TINY = 1e-9
 #: Training rows with which lonely test rows are found.
@@ -47,6 +43,7 @@ class Size:
     """How much is run."""
 
     repeats: int = 5  # splits
+    other_repeats: int = 3  # of them with bandwidths other than the median
     problems: Mapping[str, Problem] = field(default_factory=lambda: PROBLEMS)
     #: Bandwidths, in units of the median distance, with the numbers of landmarks for each.
     sizes: Mapping[float, tuple[int, ...]] = field(
@@ -65,10 +62,11 @@ class Size:
 FULL = Size()
 SMALL = Size(
     2,
+    1,
     {name: PROBLEMS[name] for name in ("letter", "islands")},
     {1.0: (25, 50, 100), 2.0: (25, 50, 100)},
-    train=500,
-    test=300,
+    train=350,
+    test=200,
     loo_size=50,
     many=(),
 )
@@ -106,25 +104,6 @@ class Results:
     uneven: list[Unevenness] = field(default_factory=list)
 
 
-class Both(Criterion):
-    """Chooses alpha by another criterion, and keeps the fit with the tiny alpha too."""
-
-    def __init__(self, by: Criterion, kept: dict[str, Array]) -> None:
-        self.by = by
-        self.kept = kept
-
-    @property
-    def second_pass(self) -> bool:  # type: ignore[override]
-        """Whether rows are read a second time."""
-        return self.by.second_pass
-
-    def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
-        """Return the scores of the other criterion."""
-        coefficients, intercept = system.coefficients(Ridge().solve(system, TINY).value)
-        self.kept.update(coefficients=coefficients, intercept=intercept, units=system.units)
-        return self.by.score(system, alphas, rng)
-
-
 def uniform_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     """Return half and twice as many as well: what others are compared with must reach further.
 
@@ -151,15 +130,13 @@ class Case:
         return np.argsort(near, kind="stable")[: max(1, int(LONELY * len(near)))]
 
 
-def cases(
-    name: str, problem: Problem, factors: Iterable[float], seeds: int, train: int, test: int
-) -> Iterator[Case]:
+def cases(name: str, size: Size, factors: Iterable[float]) -> Iterator[Case]:
     """Yield all splits and bandwidths of a set."""
-    X, Y = problem.rows()
-    for seed in range(seeds):
-        part = split(X, Y, seed, train, test)
+    X, Y = size.problems[name].rows()
+    for seed in range(size.repeats):
+        part = split(X, Y, seed, size.train, size.test)
         median = Gaussian("median").fitted(part.X)
-        for factor in factors if seed < OTHER_SEEDS else {1.0}.intersection(factors):
+        for factor in factors if seed < size.other_repeats else {1.0}.intersection(factors):
             kernel = median.with_bandwidth(factor * median.bandwidth)
             yield Case(name, factor, seed, part, kernel)
 
@@ -170,7 +147,7 @@ def run(size: Size, progress: Progress) -> Kept:
     widest = uniform_sizes(max(size.sizes.values(), key=len))
     for name, problem in size.problems.items():
         try:
-            for case in cases(name, problem, size.sizes, size.repeats, size.train, size.test):
+            for case in cases(name, size, size.sizes):
                 found = run_case(case, size, widest, results)
                 last = {one.sampling: f"{one.sampling} {one.error:.4f}" for one in found}
                 at = f"{problem.label}, bandwidth x {case.factor:g}, split {case.seed}"
@@ -199,7 +176,7 @@ def run_many(size: Size, progress: Progress) -> list[Found]:
     """Fit to many rows, to see what choosing costs."""
     found = []
     for rows in size.many:
-        (case,) = cases(MANY_SET, size.problems[MANY_SET], [1.0], 1, rows, size.test)
+        (case,) = cases(MANY_SET, replace(size, repeats=1, train=rows), [1.0])
         for sampling in SAMPLINGS:
             with one_thread():
                 one = measured(case, sampling, MANY_SIZE)
@@ -218,30 +195,21 @@ def compare(case: Case, sizes: Sequence[int]) -> list[Found]:
     ]
 
 
-def measured(case: Case, sampling: str, size: int, by: Criterion | None = None) -> Found:
+def measured(case: Case, sampling: str, size: int, by: Any = "gcv") -> Found:
     """Fit once, and look at errors, at the approximation and at the clock.
 
     Alpha is chosen by generalized cross-validation where nothing else is said.
     """
     part = case.part
-    kept: dict[str, Array] = {}
-    model = KernelRegressor(
-        case.kernel,
-        Landmarks(size, sampling),
-        selection=Both(by or GCV(), kept),
-        solver="ridge",
-        dtype="float64",
-        random_state=case.seed,
-    )
+    settings: Any = {"solver": "ridge", "dtype": "float64", "random_state": case.seed}
+    model = KernelRegressor(case.kernel, Landmarks(size, sampling), selection=by, **settings)
     start = time.perf_counter()
     model.fit(part.X, part.Y)
     seconds = time.perf_counter() - start
     chosen = model.predict(part.X_test)
-    # The same functions with other coefficients.
-    scale = np.sqrt(kept["units"])
-    change = (kept["coefficients"] - model.fit_.coefficients) * scale
-    shift = (kept["intercept"] - model.fit_.intercept) * scale
-    tiny = chosen + model.basis_.evaluate(part.X_test) @ change + shift
+    same = Landmarks(sampling=model.basis_.landmarks_)
+    other = KernelRegressor(case.kernel, same, TINY, **settings).fit(part.X, part.Y)
+    tiny = other.predict(part.X_test)
     return Found(
         case.problem,
         case.factor,
@@ -263,8 +231,7 @@ def measured(case: Case, sampling: str, size: int, by: Criterion | None = None) 
 
 
 def trace_error(basis: Landmarks, X: Array) -> float:
-    """Return ``trace(K - K_nys) / trace(K)`` over some rows, from the factor of the landmarks."""
-    values = basis.kernel_(basis.landmarks_, X)
-    half = solve_triangular(basis.factor_, values, lower=True, check_finite=False)
+    """Return ``trace(K - K_nys) / trace(K)`` over some rows."""
+    features = Landmarks(sampling=basis.landmarks_, kernel=basis.kernel_).fit_transform(X)
     total = basis.kernel_.diag(X).sum()
-    return float(max(total - np.einsum("ij,ij->", half, half), 0.0) / total)
+    return float(max(total - np.sum(features**2), 0.0) / total)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from experiments.scaffold import Array
-from mercer.kernels import Kernel
+from mercer import Gaussian
 from mercer.sampling import exact_scores
 
 #: Rows that exact scores are computed for.
@@ -33,7 +33,7 @@ class Unevenness:
 
 
 def unevenness(
-    problem: str, factor: float, kernel: Kernel, X: Array, sizes: Sequence[int]
+    problem: str, factor: float, kernel: Gaussian, X: Array, sizes: Sequence[int]
 ) -> Unevenness:
     """Compute scores at the alpha where their sum, the effective dimension, is 100."""
     values = np.maximum(np.linalg.eigvalsh(kernel(X))[::-1], 0.0)

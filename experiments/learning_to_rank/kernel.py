@@ -11,7 +11,6 @@ from experiments.learning_to_rank.data import Fold, Judged
 from experiments.learning_to_rank.methods import Method, Model, Settings, grid
 from experiments.scaffold import Array
 from mercer import Gaussian, KernelRanker, Landmarks, Linear, RandomFeatures
-from mercer.kernels import Kernel
 from mercer.metrics import ndcg
 from mercer.selection import Criterion, Scored
 from mercer.selection.criteria import Scores
@@ -47,7 +46,7 @@ def scaler(name: str) -> Any:
     return FunctionTransformer()
 
 
-def kernel_of(settings: Settings, X: Array) -> Kernel:
+def kernel_of(settings: Settings, X: Array) -> Gaussian | Linear:
     """Return the kernel; the bandwidth is in multiples of the median distance between rows."""
     if settings["kernel"] == "linear":
         return Linear()

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from experiments.scaffold import Array
 from mercer.datasets import load_real
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to train on and rows to test on."""
+
+    X: Array
+    y: Array
+    X_test: Array
+    y_test: Array
 
 
 class AbsentError(Exception):

@@ -67,7 +67,7 @@ def as_json(found: Any) -> str:
 def write_text(path: Path, text: str) -> None:
     """Write a file that an interrupted run leaves as it was, or whole."""
     partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
+    partial.write_text(text, encoding="utf-8", newline="\n")
     partial.replace(path)
 
 

@@ -20,6 +20,8 @@ from threadpoolctl import threadpool_limits
 ROOT = Path(__file__).resolve().parents[2]
 #: How many cores the library may use, as joblib reads it.
 CORES = "LOKY_MAX_CPU_COUNT"
+#: How many threads a BLAS may use, as the usual ones read it when they are loaded.
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass
@@ -72,20 +74,36 @@ def one_thread() -> Iterator[None]:
 
 
 def peak_bytes() -> int:
-    """Return the largest resident size of this process so far."""
-    # getrusage would report the larger of this process and the one that started it
-    with open("/proc/self/status") as status:
-        return 1024 * int(next(line for line in status if line.startswith("VmHWM")).split()[1])
+    """Return the largest resident size of this process so far; 0 where nobody tells."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # getrusage would report the larger of this process and the one that started it
+        lines = status.read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)  # macOS, in bytes
 
 
-def environment(src: Path | None = None) -> dict[str, str]:
-    """Return the environment of a child that imports ``mercer`` from another folder."""
-    if src is None:
-        return dict(os.environ)
-    return os.environ | {"PYTHONPATH": os.pathsep.join([str(src), str(ROOT)])}
+def environment(src: Path | None = None, alone: bool = False) -> dict[str, str]:
+    """Return the environment of a child: ``mercer`` from another folder, one thread if alone."""
+    changes = {}
+    if src is not None:
+        changes["PYTHONPATH"] = os.pathsep.join([str(src), str(ROOT)])
+    if alone:
+        changes |= dict.fromkeys((CORES, *BLAS_THREADS), "1")
+    return os.environ | changes
 
 
-def fresh(module: str, task: str, settings: Mapping[str, Any], src: Path | None = None) -> Any:
+def fresh(
+    module: str,
+    task: str,
+    settings: Mapping[str, Any],
+    src: Path | None = None,
+    alone: bool = False,
+) -> Any:
     """Run a task of a module in a process of its own; return what it answers.
 
     The module calls :func:`answer` when it is run. The peak of such a process is that of the task.
@@ -93,7 +111,7 @@ def fresh(module: str, task: str, settings: Mapping[str, Any], src: Path | None 
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", module, task, json.dumps(settings)],
         cwd=ROOT,
-        env=environment(src),
+        env=environment(src, alone),
         capture_output=True,
         text=True,
     )

@@ -12,7 +12,6 @@ from experiments.distributed_nystroem.figures import draw_partitions
 from experiments.distributed_nystroem.methods import METHODS
 from experiments.distributed_nystroem.problems import (
     PROBLEMS,
-    Data,
     Problem,
     Size,
     load,
@@ -31,7 +30,7 @@ from experiments.distributed_nystroem.trials import (
     missing,
     points,
 )
-from experiments.scaffold.data import AbsentError
+from experiments.scaffold.data import AbsentError, Split
 from experiments.scaffold.records import as_csv, from_csv
 from experiments.scaffold.runner import Job
 from sklearn.datasets import load_digits
@@ -59,7 +58,7 @@ def data():
     X = X / 16
     order = np.random.default_rng(0).permutation(len(X))
     train, test = order[: SMALL.train_rows], order[SMALL.train_rows :]
-    return Data(X[train], y[train], X[test], y[test])
+    return Split(X[train], y[train], X[test], y[test])
 
 
 SIZE = Size(problems={"digits": SMALL})
@@ -159,9 +158,9 @@ def test_a_set_that_is_absent_is_told_of(tmp_path, monkeypatch):
 
 def test_letter_is_cut_and_scaled_as_in_the_paper():
     data = load(PROBLEMS["letter"])
-    assert data.X_train.shape == (15000, 16)
+    assert data.X.shape == (15000, 16)
     assert data.X_test.shape == (5000, 16)
-    assert (data.X_train.min(), data.X_train.max()) == (-1.0, 1.0)
+    assert (data.X.min(), data.X.max()) == (-1.0, 1.0)
 
 
 def test_where_a_curve_passes_another():

@@ -13,6 +13,7 @@ from experiments.landmark_sampling.trials import (
     SMALL,
     TINY,
     Case,
+    Size,
     cases,
     measured,
     trace_error,
@@ -46,7 +47,8 @@ def test_every_way_sees_every_split(results):
                 sizes, errors = curve(results, name, factor, sampling, "error")
                 wanted = uniform_sizes(asked) if sampling == "uniform" else asked
                 assert tuple(sizes) == wanted
-                assert errors.shape == (2, len(wanted))
+                splits = SMALL.repeats if factor == 1.0 else SMALL.other_repeats
+                assert errors.shape == (splits, len(wanted))
                 if name == "letter":
                     assert np.all(errors[:, -1] < errors[:, 0])
                 _, traces = curve(results, name, factor, sampling, "trace")
@@ -130,7 +132,8 @@ def test_real_sets_are_split_and_scaled(name):
     if not os.environ.get("MERCER_DATA"):
         pytest.skip("MERCER_DATA is not set, and a test downloads nothing")
     try:
-        (case,) = cases(name, PROBLEMS[name], [1.0], 1, 500, 200)
+        size = Size(repeats=1, problems=PROBLEMS, train=500, test=200)
+        (case,) = cases(name, size, [1.0])
     except AbsentError as error:
         pytest.skip(f"the data are not here: {error}")
     assert np.abs(case.part.X.mean(axis=0)).max() < 1e-6
