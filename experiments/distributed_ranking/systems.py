@@ -118,6 +118,9 @@ def fit(cell: Cell, rows: Split, choice: Choice, seed: int) -> Trial:
     stopped = solution.status.name == "DIVERGED"
     made = int(solution.steps) if cell.rounds else 0
     coefficients = model.coef_[:, 0] if cell.components else None
+    if stopped and made == 1 and model.combine.start == "zero":
+        # No round was kept. The library then returns the average; what is measured are the rounds.
+        return Trial(0.5, 0.5, seconds, made, stopped, True, np.zeros_like(coefficients))
     return _trial(rows, model.predict(rows.X_test), seconds, made, stopped, coefficients)
 
 
@@ -140,9 +143,7 @@ def _trial(
     stopped: bool = False,
     coefficients: Array | None = None,
 ) -> Trial:
-    """Measure scores; a model that is zero has no order, and counts as one at random."""
-    if stopped and not np.any(scores):
-        return Trial(0.5, 0.5, seconds, made, stopped, True, coefficients)
+    """Measure scores."""
     error = pairwise_error(rows.y_test, scores)
     level = float("nan") if rows.level is None else pairwise_error(rows.level, scores)
     return Trial(error, level, seconds, made, stopped, False, coefficients)
