@@ -78,10 +78,11 @@ class ImportanceLabeller(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import ImportanceLabeller, KernelRegressor
+    >>> from mercer import ImportanceLabeller, KernelRegressor, RandomFeatures
     >>> rng = np.random.default_rng(0)
     >>> pool = rng.standard_normal((2000, 2))
-    >>> labeller = ImportanceLabeller(basis="random_features", budget=100, random_state=0).fit(pool)
+    >>> labeller = ImportanceLabeller(basis=RandomFeatures(200), budget=100, random_state=0)
+    >>> labeller = labeller.fit(pool)
     >>> chosen = labeller.indices_
     >>> y = np.sin(pool[chosen, 0])  # a person's work
     >>> model = KernelRegressor(random_state=0).fit(pool[chosen], y, labeller.sample_weight_)

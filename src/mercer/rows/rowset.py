@@ -180,16 +180,19 @@ class RowSet(Placed):
         by_shard = self.split_indices(wanted)
         asked = [at for at, number in enumerate(self.numbers) if number in by_shard]
         parts = self.engine.map(take, [self.items[at] for at in asked], by_shard, label="landmarks")
-        where = np.searchsorted(self._ends, wanted, side="right")
+        where = self._shard_at(wanted)
         out = np.empty((len(wanted), self.n_features), dtype=np.result_type(*parts))
         for at, part in zip(asked, parts, strict=True):
             out[where == at] = part.toarray() if hasattr(part, "toarray") else part
         return out
 
+    def _shard_at(self, indices: Array) -> Array:
+        """Return which of the shards holds each row."""
+        return np.searchsorted(self._ends, indices, side="right")
+
     def split_indices(self, indices: Array) -> dict[int, Array]:
         """Return the rows of each shard among ``indices``, counted from its own first row."""
-        where = np.searchsorted(self._ends, indices, side="right")
-        starts = self.starts
+        where, starts = self._shard_at(indices), self.starts
         found = {}
         for at in np.unique(where).tolist():
             number = self.numbers[at]
