@@ -167,11 +167,13 @@ PUBLIC = [
     "mercer.labelling",
     "mercer.models",
     "mercer.moments",
+    "mercer.plan",
+    "mercer.rows",
     "mercer.sampling",
     "mercer.selection",
     "mercer.solvers",
-    "mercer.rows",
     "mercer.storage",
+    "mercer.systems",
 ]
 
 

@@ -29,6 +29,8 @@ WORDS = {
 ACCENT = re.compile(
     r"<munderover>\s*(<mi>.*?</mi>)\s*(<m[in]>.*?</m[in]>)\s*(<mo.*?</mo>)\s*</munderover>"
 )
+#: As an accent, a bar is drawn into its letter where no font for formulas is installed.
+INTO = re.compile(r'(?<=<mover) accent="true"')
 TAG = re.compile(r"\\tag\{(.*?)\}")
 
 
@@ -38,7 +40,7 @@ def mathml(node: nodes.Element, *, block: bool) -> str:
     for unknown, known in WORDS.items():
         tex = re.sub(unknown, known, tex)
     try:
-        found = str(tex2mathml(tex, as_block=block))
+        found = INTO.sub("", str(tex2mathml(tex, as_block=block)))
         return ACCENT.sub(r"<msub><mover>\1\3</mover>\2</msub>", found)
     except MathError as error:
         logging.getLogger(__name__).warning("%s in %r", error, tex, location=node)

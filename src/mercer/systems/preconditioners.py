@@ -1,15 +1,15 @@
 """What preconditions a solve by products: the same problem on a sample of n' rows.
 
-.. math:: P = \frac{S'}{W'} - m'm'^\top + \\lambda' \\Gamma, \\qquad
-          \\lambda' = \\lambda + \frac{\\overline{K(x, x)}}{4 n'}:
+.. math:: P = \\frac{S'}{W'} - m'm'^\\top + \\lambda' \\Gamma, \\qquad
+          \\lambda' = \\lambda + \\frac{\\overline{K(x, x)}}{4 n'}:
 
 in directions that the sample has not seen, what a row adds to S/W is of that order. For landmarks
 the sample is the landmarks themselves, as in FALKON (Rudi, Carratino and Rosasco, 2017): S is then
 Gamma squared, and the inverse that of two commuting factors,
 
-.. math:: \\Big(\frac{\\Gamma^2}{M} + \\lambda' \\Gamma\\Big)^{-1}
-          = \\Gamma^{-1} \\Big(\frac{\\Gamma}{M} + \\lambda' I\\Big)^{-1}
-          = L^{-T} \\Big(\frac{L'L}{M} + \\lambda' I\\Big)^{-1} L^{-1}, \\qquad \\Gamma = LL'.
+.. math:: \\Big(\\frac{\\Gamma^2}{M} + \\lambda' \\Gamma\\Big)^{-1}
+          = \\Gamma^{-1} \\Big(\\frac{\\Gamma}{M} + \\lambda' I\\Big)^{-1}
+          = L^{-T} \\Big(\\frac{L'L}{M} + \\lambda' I\\Big)^{-1} L^{-1}, \\qquad \\Gamma = LL'.
 """
 
 from __future__ import annotations
