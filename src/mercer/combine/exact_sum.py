@@ -35,4 +35,8 @@ class ExactSum(Combination):
     def fit(self, rows: RowSet, request: Request) -> Fit:
         """Fit one model to the rows of all shards."""
         found = fit(rows, request)
-        return found if rows.one_place else replace(found, combination=self.label)
+        if rows.one_place:
+            return found
+        by_products = "products" in found.plan.form
+        label = "exact sum of products" if by_products else self.label
+        return replace(found, combination=label)

@@ -135,7 +135,7 @@ class Rounds(Combination):
             sides = held.map(
                 side_of, self.start == "average", label="moments", record="right-hand sides"
             )
-        return MeanSystem(held, sides), basis
+        return MeanSystem(held, sides, request.intercept), basis
 
     def _in_function_space(
         self, rows: RowSet, request: Request, plan: Plan, clock: Clock

@@ -75,7 +75,10 @@ def with_rows(found: Fit, opened: OpenedRows, request: Request, sign: int) -> Fi
             f"forget would leave no rows: the model holds "
             f"{sum(fold.rows for fold in previous.folds)}, {opened.rows.n_rows} were given"
         )
-    return refit(previous, folds, request)
+    sent = opened.rows.sent or previous.communication
+    return replace(
+        refit(previous, folds, request), combination=previous.combination, communication=sent
+    )
 
 
 def as_moments(exact: Fit, request: Request) -> Fit:

@@ -65,7 +65,8 @@ def leave_one_out(
     chosen = None
     if sample is not None:
         chosen = rows.split_indices(uniform_indices(rows.n_rows, sample, rng))
-    functions = rows.share(system.basis, "basis", numbers_of(system.basis))
+    basis = system.basis if rows.one_place else system.basis.without_whitener()
+    functions = rows.share(basis, "basis", numbers_of(basis))
     formula = rows.share(LeftOutFormula.of(system, alphas), "leave-one-out formula")
     errors, weight = rows.sum(
         left_out_of,

@@ -46,11 +46,12 @@ def leave_query_out(
     if not wanted.any():  # a sample of queries without pairs
         wanted = pairs.factor > 0
     formula = QueryFormula.of(system, alphas)
+    basis = system.basis if rows.one_place else system.basis.without_whitener()
     parts: list[QueryErrors] = rows.map(
         queries_left_out_of,
         targets,
-        rows.share(system.basis, "basis", numbers_of(system.basis)),
-        reading,
+        rows.share(basis, "basis", numbers_of(basis)),
+        rows.reading(reading),
         rows.share(formula, "leave-one-out formula"),
         wanted,
         label="leave-one-out",

@@ -39,14 +39,12 @@ ROUNDING = 1e-13
 class ShardSide:
     """What a shard sends before the rounds.
 
-    ``means`` (2, r) are those of phi over all rows and over labelled ones, where an intercept is
-    fitted; ``model`` is the shard's own solution, where rounds start at their average.
+    ``model`` is the shard's own solution, where rounds start at their average.
     """
 
     weight: float
     label_weight: float
     b: Array
-    means: Array | None = None
     model: Array | None = None
 
 
@@ -194,16 +192,17 @@ class MeanOfShards:
 class MeanSystem(MeanOfShards):
     """``sum_j (W_j / W) H_j`` in the coordinates of a basis that all shards share."""
 
-    def __init__(self, held: Placed, sides: Sequence[ShardSide]) -> None:
+    def __init__(self, held: Placed, sides: Sequence[ShardSide], intercept: bool) -> None:
         weights = np.array([side.weight for side in sides])
         labels = np.array([side.label_weight for side in sides])
         self.weight, self.label_weight = float(weights.sum()), float(labels.sum())
         if not self.label_weight > 0:
             raise ValueError("no row has a label: a fit needs some y that is not NaN")
         super().__init__(held, sides, (weights / self.weight, labels / self.label_weight))
-        if self.label_weight != self.weight and all(side.means is not None for side in sides):
+        if intercept and self.label_weight != self.weight:
+            means = held.map(means_of, record="means")
             of_all, of_labelled = (
-                self._combined([side.means[at] for side in sides if side.means is not None], share)
+                self._combined([mean[at] for mean in means], share)
                 for at, share in enumerate((self._shares, self._label_shares))
             )
             self.b = _shifted(self.b, np.stack([of_all, of_labelled]))
@@ -245,9 +244,14 @@ def side_of(system: Any, with_model: bool) -> ShardSide:
         system.weight,
         system.label_weight,
         system.b,
-        getattr(system, "means", None),
         system.model if with_model else None,
     )
+
+
+def means_of(system: ShardSystem) -> Array:
+    """Return the means (2, r) of phi over all rows of a shard, and over labelled ones: a task."""
+    assert system.means is not None
+    return system.means
 
 
 def model_of_system(system: Any) -> Array:
