@@ -1,0 +1,36 @@
+"""Every basis passes the public checks."""
+
+import pytest
+
+from cases import BASES
+from mercer import ArcCosine, Gaussian, Landmarks, LaplacianL1, Matern, RandomFeatures, Sketch
+from mercer.bases.sketch import KINDS
+from mercer.testing import BASIS_CHECKS, check_basis
+from pairs import over_each
+
+every_check = pytest.mark.parametrize("check", BASIS_CHECKS, ids=lambda check: check.__name__)
+ALL = {
+    **BASES,
+    "leverage": lambda: Landmarks(12, "leverage"),
+    "rpcholesky": lambda: Landmarks(12, "rpcholesky"),
+    "by_labels": lambda: RandomFeatures(10, sampling="labels"),
+    "unbiased": lambda: RandomFeatures(10, sampling="leverage", weighting="unbiased"),
+}
+
+
+@every_check
+@pytest.mark.parametrize("name", ALL)
+def test_a_basis_passes(name, check):
+    check(ALL[name](), None)
+
+
+@over_each(name=BASES, kernel=[LaplacianL1(0.8), Matern(1.5), ArcCosine(1), Gaussian(2.0)])
+def test_a_basis_passes_with_other_kernels(name, kernel):
+    if name == "orthogonal":
+        kernel = Matern(1.5)  # which has orthogonal features
+    check_basis(BASES[name](), kernel)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sketches_of_every_kind_pass(kind):
+    check_basis(Sketch(10, kind))
