@@ -6,6 +6,7 @@ from cases import BASES
 from mercer import ArcCosine, Gaussian, Landmarks, LaplacianL1, Matern, RandomFeatures, Sketch
 from mercer.bases.sketch import KINDS
 from mercer.testing import BASIS_CHECKS, check_basis
+from mercer.testing.basis_checks import fitted
 from pairs import over_each
 
 every_check = pytest.mark.parametrize("check", BASIS_CHECKS, ids=lambda check: check.__name__)
@@ -29,6 +30,21 @@ def test_a_basis_passes_with_other_kernels(name, kernel):
     if name == "orthogonal":
         kernel = Matern(1.5)  # which has orthogonal features
     check_basis(BASES[name](), kernel)
+
+
+@every_check
+@pytest.mark.parametrize(
+    "basis", [Landmarks(95), Sketch(90)], ids=lambda basis: type(basis).__name__
+)
+def test_functions_that_are_orthogonalized_in_part_pass(basis, check):
+    """Beyond the first 64 functions those that differ from the others are left as they are."""
+    check(basis, LaplacianL1(0.3))
+
+
+def test_those_functions_are_orthogonalized_in_part():
+    for basis in (Landmarks(95), Sketch(90)):
+        found = fitted(basis, LaplacianL1(0.3))
+        assert found.without_whitener() is not found
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -259,7 +259,7 @@ def check_input_unchanged(kernel: Kernel, X: Rows | None = None) -> None:
 
 def check_sparse(kernel: Kernel, X: Rows | None = None) -> None:
     """Sparse rows have the values of dense ones, if the kernel accepts them."""
-    if not kernel.accepts_sparse:
+    if not kernel.accepts_sparse or kernel.pairwise:
         return
     rows = rows_for(kernel, X)
     rows[np.abs(rows) < np.median(np.abs(rows))] = 0.0
@@ -278,6 +278,14 @@ def check_sparse(kernel: Kernel, X: Rows | None = None) -> None:
             f"{named(kernel)} of sparse rows must be that of dense ones",
             "set accepts_sparse = False, or use mercer.kernels.kernel.dense",
         )
+    square = kernel(left)
+    require_close(
+        kernel(sparse.csr_array(left)),
+        square,
+        COINCIDENT * largest(square),
+        f"{named(kernel)}(X) of sparse rows must be that of dense ones",
+        "look at fitted() and diag(): they are given sparse rows too",
+    )
 
 
 def check_random_features(kernel: Kernel, X: Rows | None = None) -> None:
