@@ -176,7 +176,7 @@ def check_hold(engine: Engine) -> None:
 
 def check_share(engine: Engine) -> None:
     """A shared value arrives in every task as what it was."""
-    value = np.linspace(0.0, 1.0, 1000)
+    value = 1.0 / np.arange(1.0, 1000.0)
     shared = engine.share(value)
     found = engine.map(inner, placed(engine, 4), shared)
     wanted = [inner(item, value) for item in range(4)]

@@ -334,14 +334,14 @@ def check_random_features(kernel: Kernel, X: Rows | None = None) -> None:
 
 #: All checks of a kernel, each called as ``check(kernel, X)``: to parametrize a test with.
 KERNEL_CHECKS: list[Callable[..., None]] = [
+    check_input_unchanged,
+    check_parameters,
+    check_diagonal,
     check_symmetric,
     check_positive_semi_definite,
-    check_diagonal,
     check_blocks,
     check_float32,
-    check_parameters,
     check_pickles,
-    check_input_unchanged,
     check_sparse,
     check_random_features,
 ]
