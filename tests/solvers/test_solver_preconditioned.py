@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+from mercer import Gaussian, KernelRegressor, Landmarks
 from mercer.contracts import Status
 from mercer.solvers import PreconditionedCG
 from mercer.solvers.conjugate_gradients import conjugate_gradients
@@ -206,3 +208,17 @@ def test_progress_tells_the_residual_and_an_estimate():
 def test_parameters_that_cannot_be_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         PreconditionedCG(**settings).check()
+
+
+def test_a_tolerance_below_rounding_ends_with_words():
+    """At the solution nothing is new in the residual: no direction is left to go on with."""
+    X = np.random.default_rng(0).random((80, 2))
+    model = KernelRegressor(
+        Gaussian(0.3),
+        Landmarks(sampling=X[:15]),
+        alpha=1e-2,
+        solver=PreconditionedCG(tolerance=1e-10),
+        random_state=0,
+    ).fit(X, np.sin(4 * X[:, 0]) + X[:, 1] ** 2)
+    exact = clone(model).set_params(solver="ridge").fit(X, np.sin(4 * X[:, 0]) + X[:, 1] ** 2)
+    np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=1e-6)

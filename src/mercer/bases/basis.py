@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -103,6 +103,10 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def automatic_size(self) -> bool:
         """Whether nobody has named M, so that a plan may lower it."""
         return getattr(self, "n_components", None) is None
+
+    def resized(self, size: int) -> Self:
+        """Return a copy that asks for ``size`` functions."""
+        return clone(self).set_params(n_components=size)  # type: ignore[no-any-return]
 
     def uniform_sample(self, n_rows: int) -> int:
         """How many rows, drawn uniformly, the functions are made of: 0 where they are not."""

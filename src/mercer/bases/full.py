@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -96,6 +96,6 @@ class FullKernel(Landmarks):
         np.fill_diagonal(K, self.kernel_.diag(self.landmarks_))
         return K
 
-    def resized(self, size: int) -> Any:
+    def resized(self, size: int) -> Self:
         """Refuse: the full kernel has one function a row."""
         raise TypeError("FullKernel has as many functions as rows")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from mercer.bases.orthogonalized import OrthogonalizedBasis
 from mercer.contracts import Array, Precision, Rows, RowSource
@@ -231,7 +230,3 @@ class Landmarks(OrthogonalizedBasis):
         if self.kernel_.pairwise:
             return self.landmarks_[rows].astype(self.precision_)
         return self._block(self.landmarks_[rows])
-
-    def resized(self, size: int) -> Landmarks:
-        """Return a copy that asks for ``size`` landmarks."""
-        return clone(self).set_params(n_components=size)  # type: ignore[no-any-return]

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from mercer.bases.basis import BLOCK, BasisTransformer
 from mercer.bases.landmarks import DEFAULT_SIZE
@@ -209,10 +208,6 @@ class RandomFeatures(BasisTransformer):
     def gram(self) -> None:
         """Return None: the functions count as orthonormal."""
         return
-
-    def resized(self, size: int) -> RandomFeatures:
-        """Return a copy that asks for ``size`` features."""
-        return clone(self).set_params(n_components=size)  # type: ignore[no-any-return]
 
 
 def _columns(y: Array, n_rows: int) -> Array:

@@ -7,7 +7,6 @@ from math import ceil, log, sqrt
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from mercer.bases.basis import tile_rows
 from mercer.bases.landmarks import DEFAULT_SIZE
@@ -209,7 +208,3 @@ class Sketch(OrthogonalizedBasis):
         state = super().__getstate__()
         state.pop("_project", None)
         return state
-
-    def resized(self, size: int) -> Sketch:
-        """Return a copy that asks for ``size`` functions."""
-        return clone(self).set_params(n_components=size)  # type: ignore[no-any-return]

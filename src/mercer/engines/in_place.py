@@ -5,7 +5,7 @@ The task itself uses all cores (its lanes are threads), so nothing is limited to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from mercer.contracts import ShardProgress
@@ -45,7 +45,7 @@ class InPlaceEngine:
         light: bool = False,
     ) -> list[Any]:
         """Run a task over items; return the results, in the order of the items."""
-        return [task(item, *common) for item in items]
+        return list(self._results(task, items, common, label))
 
     def reduce(
         self,
@@ -56,4 +56,12 @@ class InPlaceEngine:
         label: str = "",
     ) -> Any:
         """Run a task over items and add the results as they come, as a tree of fixed shape."""
-        return tree_sum((task(item, *common) for item in items), add)
+        return tree_sum(self._results(task, items, common, label), add)
+
+    def _results(
+        self, task: Callable[..., Any], items: Sequence[Any], common: tuple[Any, ...], label: str
+    ) -> Iterator[Any]:
+        for done, item in enumerate(items, start=1):
+            yield task(item, *common)
+            if self.progress is not None and label:
+                self.progress(label, done, len(items))

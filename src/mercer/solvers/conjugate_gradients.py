@@ -49,7 +49,7 @@ class _Subspace:
             known = self.PV.T @ Z
             Z, PZ = Z - self.V @ known, PZ - self.PV @ known
             values, vectors = np.linalg.eigh(Z.T @ PZ)
-            kept = values > DEPENDENT * max(values[-1], 0.0)
+            kept = values > DEPENDENT * values.max(initial=0.0)
             turn = vectors[:, kept] / np.sqrt(values[kept])
             Z, PZ = Z @ turn, PZ @ turn
         return Z, PZ
