@@ -200,13 +200,13 @@ def mapped(tmp_path):
 @pytest.mark.parametrize("basis", ["given", "random_features"])
 def test_a_memory_map_is_read_in_blocks_and_never_copied(mapped, basis, monkeypatch):
     sources = []
-    original = mercer.estimators.inputs.ArraySource
 
-    def recorded(rows, *others, **more):
-        sources.append(original(rows, *others, **more))
-        return sources[-1]
+    class Recorded(mercer.estimators.inputs.ArraySource):
+        def __init__(self, *rows, **more):
+            super().__init__(*rows, **more)
+            sources.append(self)
 
-    monkeypatch.setattr(mercer.estimators.inputs, "ArraySource", recorded)
+    monkeypatch.setattr(mercer.estimators.inputs, "ArraySource", Recorded)
     y = np.arange(3000.0)
     fitted = model(basis).fit(mapped, y)
     fitted.predict(mapped)
