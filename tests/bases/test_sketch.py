@@ -85,20 +85,6 @@ def test_features_have_the_sketched_kernel_as_inner_products(kind):
     np.testing.assert_allclose(again, Z, atol=1e-12)
 
 
-def test_products_with_the_gram_matrix_are_products():
-    basis = fitted("hadamard", 90, 80)
-    gram, c = basis.gram(), np.random.default_rng(0).standard_normal((basis.size, 2))
-    np.testing.assert_allclose(basis.penalty(c), gram @ c, atol=1e-10)
-    # Coefficients of orthogonalized functions have the norm of the function that they stand for.
-    norms = np.einsum("ij,ij->j", c, basis.orthogonalized_gram(slice(0, None)) @ c)
-    h = basis.coefficients(c)
-    np.testing.assert_allclose(norms, np.einsum("ij,ij->j", h, gram @ h), rtol=1e-8)
-    half = basis.orthogonalized_gram(slice(10, 70))
-    np.testing.assert_allclose(
-        half, basis.orthogonalized_gram(slice(0, None))[10:70, 10:], atol=1e-12
-    )
-
-
 @over_kinds
 def test_rows_that_are_there_twice_lower_the_rank(kind):
     X = np.vstack([rows(10), rows(10), rows(10)])

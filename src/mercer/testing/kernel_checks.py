@@ -157,23 +157,24 @@ def check_blocks(kernel: Kernel, X: Rows | None = None) -> None:
 
 
 def check_float32(kernel: Kernel, X: Rows | None = None) -> None:
-    """``against(Z, "float32")`` returns float32 values close to those in float64."""
-    fitted, left, right = values_between(kernel, rows_for(kernel, X))
-    wanted = fitted.against(right)(left)
+    """``against(Z, "float32")`` returns float32 values close to float64, also where x = z."""
+    rows = rows_for(kernel, X)
+    fitted = kernel.fitted(rows)
+    wanted = fitted.against(rows)(rows)
     require(
         wanted.dtype == np.float64,
         f"{named(kernel)}.against(Z) must return float64, got {wanted.dtype}; its precision is "
         f"'float64' unless told otherwise",
     )
-    for rows in (left, left.astype(np.float32)):
-        found = fitted.against(right, "float32")(rows)
+    for given in (rows, rows.astype(np.float32)):
+        found = fitted.against(rows, "float32")(given)
         require(
             found.dtype == np.float32,
             f"{named(kernel)}.against(Z, 'float32') must return float32, got {found.dtype}; "
             f"convert the values at the end",
         )
     require_close(
-        fitted.against(right, "float32")(left),
+        fitted.against(rows, "float32")(rows),
         wanted,
         SINGLE * largest(wanted),
         f"{named(kernel)} in float32 must be close to float64",
