@@ -142,8 +142,7 @@ class Rounds(Combination):
     ) -> tuple[Any, BasisTransformer]:
         """Return the mean of the shards' systems with the exact kernel: points go to all shards."""
         with clock.stage("basis"):
-            drawn = plan.basis.uniform_sample(rows.n_rows)
-            kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)
+            kernel = kernel_of_rows(rows, request.kernel, 0, request.seeds.rows)
             points = np.vstack(rows.map(points_of, label="points", record="points"))
         targets, alpha = request.targets, request.alpha
         assert alpha is not None
