@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer import KernelRegressor, Landmarks
 from mercer.contracts import Status
 from mercer.solvers import PreconditionedCG
 from mercer.solvers.conjugate_gradients import conjugate_gradients
@@ -206,3 +207,15 @@ def test_progress_tells_the_residual_and_an_estimate():
 def test_parameters_that_cannot_be_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         PreconditionedCG(**settings).check()
+
+
+def test_a_residual_inside_the_space_ends_no_fit():
+    """Where all of a residual is in the space, to rounding, the space begins anew."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=120)
+    for seed in (2, 3, 16, 23):
+        settings = {"basis": Landmarks(20), "alpha": 1e-4, "random_state": seed}
+        found = KernelRegressor(solver=PreconditionedCG(1e-6), **settings).fit(X, y)
+        direct = KernelRegressor(**settings).fit(X, y)
+        np.testing.assert_allclose(found.predict(X), direct.predict(X), atol=1e-3)
