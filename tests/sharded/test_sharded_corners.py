@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer import Average, KernelRegressor, Landmarks
+from mercer import KCGM, Average, KernelRegressor, Landmarks, PreconditionedCG, StopAfter
+from pairs import over_each
 from shard_cases import NEW, X, Y
 
 
@@ -15,3 +16,23 @@ def test_shards_with_functions_of_their_own_share_one_bandwidth():
     exact = KernelRegressor(kernel, "full", combine="average", **settings)
     exact.fit(X[:300], Y[:300], shard_labels=np.arange(300) // 100)
     np.testing.assert_allclose(own.predict(NEW), exact.predict(NEW), rtol=1e-6)
+
+
+@over_each(
+    solver=[KCGM(StopAfter(3)), PreconditionedCG(1e-9)],
+    combine=[Average(), Average(local_basis=True)],
+)
+def test_an_average_begins_anew(solver, combine):
+    """It keeps no steps to go on with: a second fit is the first one again."""
+    settings = {"alpha": 1e-3, "random_state": 0, "shards": 3, "warm_start": True}
+    warm = KernelRegressor("gaussian", Landmarks(30), solver=solver, combine=combine, **settings)
+    first = warm.fit(X, Y).predict(NEW)
+    assert np.array_equal(warm.fit(X, Y).predict(NEW), first)
+
+
+def test_steps_go_on_without_a_seed():
+    """Shards are cut at random: a fit that goes on cuts them as the first one did."""
+    warm = KernelRegressor(basis=Landmarks(30), solver=KCGM(StopAfter(3)), shards=4)
+    warm.set_params(warm_start=True).fit(X, Y)
+    run = warm.fit_.run
+    assert warm.set_params(solver=KCGM(StopAfter(5))).fit(X, Y).fit_.run is run

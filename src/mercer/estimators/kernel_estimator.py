@@ -54,6 +54,7 @@ class KernelEstimator(FittedAttributes):
     """
 
     _fitted_to: str | None
+    _seed: int | None  # of a fit over shards
 
     def __init__(
         self,
@@ -166,7 +167,7 @@ class KernelEstimator(FittedAttributes):
             opened_rows(self, kind, given, progress=progress) as opened,
         ):
             fingerprint = None
-            if self.warm_start:
+            if self.warm_start and not combination.depends_on_shards:
                 fingerprint = fingerprint_of(self, opened.rows, opened.present)
             previous: Fit | None = None
             if fingerprint is not None and fingerprint == getattr(self, "_fitted_to", None):
@@ -193,7 +194,7 @@ class KernelEstimator(FittedAttributes):
                 return self._finish(resume(previous, request), opened, renumber=False)
             found = combination.fit(opened.rows, request)
             self._finish(found, opened, renumber=previous is None)
-            self._fitted_to = fingerprint
+            self._fitted_to, self._seed = fingerprint, getattr(opened.seeds, "seed", None)
             return self
 
     def _request(self, targets: Any) -> Request:

@@ -100,6 +100,8 @@ def opened_rows(
         if progress is not None:
             engine.progress = lambda label, done, total: progress(label, done, total, "shards")
         seed = int(as_generator(estimator.random_state).integers(2**62))
+        if estimator.warm_start and estimator.random_state is None:
+            seed = getattr(estimator, "_seed", None) or seed  # shards must be the same to go on
         if estimator.checkpoint is not None:
             identity, folder = _identity(estimator, given), Path(estimator.checkpoint)
             if targets is not None:  # rows that come or go: each batch has a folder of its own
