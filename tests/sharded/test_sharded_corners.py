@@ -2,9 +2,18 @@
 
 import numpy as np
 
-from mercer import KCGM, Average, KernelRegressor, Landmarks, PreconditionedCG, StopAfter
+from mercer import (
+    KCGM,
+    Average,
+    Gaussian,
+    KernelRegressor,
+    Landmarks,
+    PreconditionedCG,
+    Sketch,
+    StopAfter,
+)
 from pairs import over_each
-from shard_cases import NEW, X, Y
+from shard_cases import NEW, POINTS, X, Y
 
 
 def test_shards_with_functions_of_their_own_share_one_bandwidth():
@@ -36,3 +45,23 @@ def test_steps_go_on_without_a_seed():
     warm.set_params(warm_start=True).fit(X, Y)
     run = warm.fit_.run
     assert warm.set_params(solver=KCGM(StopAfter(5))).fit(X, Y).fit_.run is run
+
+
+@over_each(combine=["average", "newton", "conjugate"])
+def test_rows_are_added_whatever_the_combination(combine):
+    """Sums add: rows that come in batches are those of one fit, also where a fit would average."""
+    settings = {"alpha": 1e-3, "random_state": 0, "basis": Landmarks(sampling=POINTS)}
+    parts = KernelRegressor(Gaussian(1.5), combine=combine, shards=3, **settings)
+    parts.partial_fit(X[:300], Y[:300])
+    whole = KernelRegressor(Gaussian(1.5), **settings).fit(X, Y)
+    found = parts.partial_fit(X[300:], Y[300:]).predict(NEW)
+    np.testing.assert_allclose(found, whole.predict(NEW), rtol=1e-8)
+
+
+def test_rows_are_added_to_a_sketch_that_shards_do_not_share():
+    settings = {"alpha": 1e-3, "random_state": 0, "basis": Sketch(20)}
+    parts = KernelRegressor(Gaussian(1.5), combine="average", shards=3, **settings)
+    whole = KernelRegressor(Gaussian(1.5), **settings)
+    for model in (parts, whole):
+        model.partial_fit(X[:300], Y[:300]).partial_fit(X[300:], Y[300:])
+    np.testing.assert_allclose(parts.predict(NEW), whole.predict(NEW), rtol=1e-8)

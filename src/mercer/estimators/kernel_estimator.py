@@ -11,10 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis
-from mercer.combine import Combination, as_combination
+from mercer.combine import Combination, ExactSum, as_combination
 from mercer.contracts import Array, TargetKind, Targets
 from mercer.estimators.attributes import FittedAttributes
-from mercer.estimators.batches import can_add_rows, with_rows
+from mercer.estimators.batches import can_add_rows, first_batch, with_rows
 from mercer.estimators.drawn_rows import warn_of_missing_weights
 from mercer.estimators.inputs import Given, unchanged_on_error
 from mercer.estimators.parameters import request_of
@@ -154,6 +154,8 @@ class KernelEstimator(FittedAttributes):
         asked = self._request(kind)
         warn_of_missing_weights(given.X, given.weight)
         combination: Combination = asked.combination
+        if needs_sums:  # later rows add to these, however a fit would combine its shards
+            combination, given = ExactSum(), first_batch(self, given)
         sharded = is_sharded(self, given)
         if sharded:
             combination.check_request(asked)

@@ -64,7 +64,7 @@ def is_sharded(estimator: Any, given: Given) -> bool:
     """Whether a fit is one over shards."""
     asked = (estimator.shards, estimator.engine, estimator.checkpoint, given.shard_labels)
     parted = is_partitioned(given.X) or _is_list_of_files(given.X)
-    return parted or any(value is not None for value in asked)
+    return parted or (not given.in_one_place and any(value is not None for value in asked))
 
 
 @contextmanager
