@@ -37,7 +37,7 @@ from mercer.systems.preconditioners import (
     SamplePreconditioner,
     sample_rows,
 )
-from mercer.validation import check_overflow
+from mercer.validation import check_overflow, check_total_weight
 
 
 @dataclass
@@ -69,6 +69,7 @@ def by_kernel_matrix(work: Work) -> KernelMatrixSystem:
     """Evaluate the kernel matrix of all rows."""
     with work.clock.stage("kernel matrix"):
         ((Y, weight),) = work.rows.map(labels_of, work.request.targets)
+        check_total_weight(weight.sum())
         return kernel_matrix_system(work.basis, Y, weight, work.request, work.solver.cuts_off)
 
 
@@ -132,6 +133,7 @@ def by_kernel_products(work: Work) -> KernelProductSystem:
     assert work.alpha is not None
     labels = rows.map(labels_of, request.targets, record="targets")
     Y, weight = (np.concatenate(part) for part in zip(*labels, strict=True))
+    check_total_weight(weight.sum())
     with work.clock.stage("preconditioner"):
         F, _ = pivoted_cholesky(kernel, points, plan.sample, request.seeds.solve())
     products: KernelProducts | ShardedKernelProducts

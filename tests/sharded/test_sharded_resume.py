@@ -75,3 +75,25 @@ def test_rows_that_come_have_a_checkpoint_of_their_own(tmp_path):
     lose(folder, 0.5)
     again = model(tmp_path, shards=4).fit(X[:400], Y[:400]).partial_fit(X[400:], Y[400:])
     assert np.array_equal(again.coef_, whole.coef_)
+
+
+def test_a_fit_that_goes_on_has_a_checkpoint_of_its_own(tmp_path):
+    """It starts elsewhere and gives other orders: results of the first fit are not for it."""
+    settings = {"solver": PreconditionedCG(1e-3), "warm_start": True, "alpha": 1e-5}
+    plain = KernelRegressor(KERNEL, Landmarks(sampling=POINTS), random_state=0, **settings)
+    kept = model(tmp_path, **settings)
+    for tolerance in (1e-3, 1e-3, 1e-7):
+        for found in (plain, kept):
+            found.set_params(solver__tolerance=tolerance).fit(X, Y, shard_labels=SPLIT)
+        assert np.array_equal(kept.coef_, plain.coef_)
+
+
+def test_rows_that_come_to_another_model(tmp_path):
+    """The same rows have other sums where the functions are others."""
+    for points in (POINTS[:20], POINTS[20:]):
+        found = KernelRegressor(KERNEL, Landmarks(sampling=points), alpha=1e-3, shards=4)
+        before = found.fit(X[:400], Y[:400]).predict(NEW)
+        found.set_params(checkpoint=tmp_path, basis=Landmarks(sampling=POINTS))
+        found.partial_fit(X[400:], Y[400:])
+        found.set_params(checkpoint=None).forget(X[400:], Y[400:])
+        np.testing.assert_allclose(found.predict(NEW), before, rtol=1e-6)

@@ -222,3 +222,15 @@ def test_a_tolerance_below_rounding_ends_with_words():
     ).fit(X, np.sin(4 * X[:, 0]) + X[:, 1] ** 2)
     exact = clone(model).set_params(solver="ridge").fit(X, np.sin(4 * X[:, 0]) + X[:, 1] ** 2)
     np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=1e-6)
+
+
+def test_a_residual_inside_the_space_ends_no_fit():
+    """Where all of a residual is in the space, to rounding, the space begins anew."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=120)
+    for seed in (2, 3, 16, 23):
+        settings = {"basis": Landmarks(20), "alpha": 1e-4, "random_state": seed}
+        found = KernelRegressor(solver=PreconditionedCG(1e-6), **settings).fit(X, y)
+        direct = KernelRegressor(**settings).fit(X, y)
+        np.testing.assert_allclose(found.predict(X), direct.predict(X), atol=1e-3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -20,7 +19,7 @@ from mercer.bases.orthogonalization import (
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, BlockKernel, Precision, Rows
 from mercer.kernels.kernel import dense
-from mercer.validation import MercerWarning, check_array, check_count, check_overflow
+from mercer.validation import check_array, check_count, check_overflow, warn
 
 
 class OrthogonalizedBasis(BasisTransformer):
@@ -41,11 +40,9 @@ class OrthogonalizedBasis(BasisTransformer):
     @staticmethod
     def _warn_if_reduced(asked: int | None, n_rows: int) -> None:
         if asked is not None and asked > n_rows:
-            warnings.warn(
+            warn(
                 f"n_components={asked} is more than the {n_rows} rows: reduced to {n_rows}. Lower "
-                f"n_components, or leave it None",
-                MercerWarning,
-                stacklevel=3,
+                f"n_components, or leave it None"
             )
 
     def _factorize(

@@ -60,8 +60,8 @@ class Average(Combination):
         shared: BasisTransformer | None = None
         with clock.stage("basis"):
             if local:
-                drawn = plan.basis.uniform_sample(rows.n_rows)
-                kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)
+                # No basis has rows of all shards: each would find a bandwidth of its own.
+                kernel = kernel_of_rows(rows, request.kernel, 0, request.seeds.rows)
                 request = replace(request, kernel=kernel)
             else:
                 plan = replace(plan, may_widen=False, folds=request.folds)

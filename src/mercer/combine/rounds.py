@@ -29,7 +29,13 @@ from mercer.solvers.conjugate_gradients import conjugate_gradients
 from mercer.systems import FunctionSystem, MeanOfShards, MeanSystem
 from mercer.systems.function_space import function_shard_of, points_of
 from mercer.systems.mean_of_shards import side_of, system_of
-from mercer.validation import MemoryLimitError, check_choice, check_count, check_number
+from mercer.validation import (
+    MemoryLimitError,
+    check_choice,
+    check_count,
+    check_number,
+    check_total_weight,
+)
 
 #: How much of the objective a round may lose to rounding.
 ROUNDING = 1e-12
@@ -142,8 +148,7 @@ class Rounds(Combination):
     ) -> tuple[Any, BasisTransformer]:
         """Return the mean of the shards' systems with the exact kernel: points go to all shards."""
         with clock.stage("basis"):
-            drawn = plan.basis.uniform_sample(rows.n_rows)
-            kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)
+            kernel = kernel_of_rows(rows, request.kernel, 0, request.seeds.rows)
             points = np.vstack(rows.map(points_of, label="points", record="points"))
         targets, alpha = request.targets, request.alpha
         assert alpha is not None
@@ -154,6 +159,7 @@ class Rounds(Combination):
             sides = held.map(
                 side_of, self.start == "average", label="shards", record="right-hand sides"
             )
+        check_total_weight(sum(side.weight for side in sides))
         # Queries are not cut: their weights know their pairs.
         whole = targets.pairs is not None
         shares = []

@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer.bases import Landmarks, as_basis
 from mercer.estimators.attributes import check_sums
+from mercer.estimators.inputs import Given
 from mercer.estimators.sharding import OpenedRows
 from mercer.estimators.targets import RegressionTargets
 from mercer.kernels import as_kernel
@@ -39,6 +40,12 @@ def can_add_rows(estimator: Any) -> bool:
             "kernel has one a row: use basis='landmarks' or basis='random_features'"
         )
     return True
+
+
+def first_batch(estimator: Any, given: Given) -> Given:
+    """Return the first rows of :meth:`partial_fit`: in one place for functions of all rows."""
+    basis = as_basis(estimator.basis) if estimator.basis != "auto" else None
+    return replace(given, in_one_place=basis is not None and basis.local)
 
 
 def with_rows(found: Fit, opened: OpenedRows, request: Request, sign: int) -> Fit:

@@ -35,6 +35,7 @@ class Given:
     query: Any = None
     shard_labels: Any = None
     expects_unlabelled: bool = False  # rows without labels were given as such
+    in_one_place: bool = False  # whatever is asked of shards
 
 
 @dataclass(frozen=True)

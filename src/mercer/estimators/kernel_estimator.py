@@ -11,10 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis
-from mercer.combine import Combination, as_combination
+from mercer.combine import Combination, ExactSum, as_combination
 from mercer.contracts import Array, TargetKind, Targets
 from mercer.estimators.attributes import FittedAttributes
-from mercer.estimators.batches import can_add_rows, with_rows
+from mercer.estimators.batches import can_add_rows, first_batch, with_rows
 from mercer.estimators.drawn_rows import warn_of_missing_weights
 from mercer.estimators.inputs import Given, unchanged_on_error
 from mercer.estimators.parameters import request_of
@@ -54,6 +54,7 @@ class KernelEstimator(FittedAttributes):
     """
 
     _fitted_to: str | None
+    _seed: int | None  # of a fit over shards
 
     def __init__(
         self,
@@ -153,6 +154,8 @@ class KernelEstimator(FittedAttributes):
         asked = self._request(kind)
         warn_of_missing_weights(given.X, given.weight)
         combination: Combination = asked.combination
+        if needs_sums:  # later rows add to these, however a fit would combine its shards
+            combination, given = ExactSum(), first_batch(self, given)
         sharded = is_sharded(self, given)
         if sharded:
             combination.check_request(asked)
@@ -166,7 +169,7 @@ class KernelEstimator(FittedAttributes):
             opened_rows(self, kind, given, progress=progress) as opened,
         ):
             fingerprint = None
-            if self.warm_start:
+            if self.warm_start and not combination.depends_on_shards:
                 fingerprint = fingerprint_of(self, opened.rows, opened.present)
             previous: Fit | None = None
             if fingerprint is not None and fingerprint == getattr(self, "_fitted_to", None):
@@ -193,7 +196,7 @@ class KernelEstimator(FittedAttributes):
                 return self._finish(resume(previous, request), opened, renumber=False)
             found = combination.fit(opened.rows, request)
             self._finish(found, opened, renumber=previous is None)
-            self._fitted_to = fingerprint
+            self._fitted_to, self._seed = fingerprint, getattr(opened.seeds, "seed", None)
             return self
 
     def _request(self, targets: Any) -> Request:

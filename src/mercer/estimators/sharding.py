@@ -64,7 +64,7 @@ def is_sharded(estimator: Any, given: Given) -> bool:
     """Whether a fit is one over shards."""
     asked = (estimator.shards, estimator.engine, estimator.checkpoint, given.shard_labels)
     parted = is_partitioned(given.X) or _is_list_of_files(given.X)
-    return parted or any(value is not None for value in asked)
+    return parted or (not given.in_one_place and any(value is not None for value in asked))
 
 
 @contextmanager
@@ -100,10 +100,15 @@ def opened_rows(
         if progress is not None:
             engine.progress = lambda label, done, total: progress(label, done, total, "shards")
         seed = int(as_generator(estimator.random_state).integers(2**62))
+        if estimator.warm_start and estimator.random_state is None:
+            seed = getattr(estimator, "_seed", None) or seed  # shards must be the same to go on
         if estimator.checkpoint is not None:
-            identity, folder = _identity(estimator, given), Path(estimator.checkpoint)
-            if targets is not None:  # rows that come or go: each batch has a folder of its own
-                folder = folder / f"rows-{identity[:16]}"
+            goes_on = hasattr(estimator, "fit_") and (targets is not None or estimator.warm_start)
+            model = estimator.coef_ if goes_on else None
+            identity, folder = _identity(estimator, given, model), Path(estimator.checkpoint)
+            if goes_on:  # from a model, which has left its own results in the folder
+                kind_of_fit = "from" if targets is None else "rows"
+                folder = folder / f"{kind_of_fit}-{identity[:16]}"
             journal = Journal(engine, folder, seed, identity)
             engine, seed = journal, journal.seed
         yield _over_shards(estimator, kind, given, engine, seed, targets)
@@ -240,14 +245,18 @@ def _active_client() -> Any:
         return None
 
 
-def _identity(estimator: Any, given: Given) -> str:
-    """Return what must be equal for a fit to go on from a checkpoint: parameters and rows."""
+def _identity(estimator: Any, given: Given, model: Array | None) -> str:
+    """Return what must be equal for a fit to go on from a checkpoint: parameters and rows.
+
+    ``model`` holds the coefficients of a model that a fit starts from, or adds rows to.
+    """
     params = estimator.get_params(deep=False)
     apart = ("engine", "checkpoint", "verbose", "random_state")
     kept = {k: v for k, v in params.items() if k not in apart}
     kept["seed"] = _basis_seed(estimator)
     rows = (given.X, given.y, given.weight, given.shard_labels, given.query)
-    return fingerprint((type(estimator).__name__, kept, [input_identity(part) for part in rows]))
+    inputs = [input_identity(part) for part in rows]
+    return fingerprint((type(estimator).__name__, kept, inputs, model))
 
 
 def _is_list_of_files(X: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from mercer.result import Fit
 from mercer.storage import Encoder, write_tensors
 from mercer.storage.registry import parameters
 from mercer.storage.tensor_file import Json
-from mercer.validation import MercerWarning
+from mercer.validation import warn
 from mercer.version import VERSION
 
 #: What load() reads; a change that an older mercer would misread needs another number.
@@ -49,11 +48,9 @@ class _ModelEncoder(Encoder):
 
     def value(self, value: Any, name: str) -> Json:
         if isinstance(value, (np.random.Generator, np.random.RandomState)):
-            warnings.warn(
+            warn(
                 f"{name} is a random generator, which a model file does not hold: it will be None "
-                f"after loading. Give an int to keep it",
-                MercerWarning,
-                stacklevel=2,
+                f"after loading. Give an int to keep it"
             )
             return None
         return super().value(value, name)

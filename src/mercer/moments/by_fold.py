@@ -20,6 +20,7 @@ from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling import fold_labels
+from mercer.validation import check_total_weight
 
 #: A block's fold, its columns (X, Y, weight, and queries where there are some), and its rows.
 Piece = tuple[int, tuple[Any, ...], int]
@@ -49,7 +50,9 @@ def sum_moments(
         label=record,
         record=record,
     )
-    return [part.moments if isinstance(part, PartialMoments) else part for part in sums]
+    found = [part.moments if isinstance(part, PartialMoments) else part for part in sums]
+    check_total_weight(sum(part.weight for part in found))
+    return found
 
 
 def moments_of(

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.contracts import Array, RowBlock, RowSource, Targets
 from mercer.rows.shards import Shard
-from mercer.validation import check_finite, check_total_weight, check_weight
+from mercer.validation import check_finite, check_weight
 
 
 def checked_blocks(
@@ -16,16 +16,13 @@ def checked_blocks(
 ) -> Iterator[tuple[RowBlock, Array]]:
     """Yield blocks with their encoded targets; refuse what is not finite where it stands.
 
-    With ``partial`` some rows may have no label, and NaN for a target.
+    With ``partial`` some rows may have no label, and NaN for a target. All weights of a shard may
+    be 0: whether those of all rows are is known from their sum.
     """
-    weight_seen = 0.0
     for block in source.blocks(rows):
         check_finite(block.X, start=block.start, names=source.feature_names)
         if block.weight is not None:
             check_weight(block.weight, start=block.start)
-            weight_seen += float(block.weight.sum())
-        else:
-            weight_seen += block.n_rows
         if block.y is None:
             raise ValueError(
                 "a fit needs targets, and the source has none: name the column (target=...)"
@@ -39,7 +36,6 @@ def checked_blocks(
                 f"'kfold', or drop these rows"
             )
         yield block, Y
-    check_total_weight(weight_seen)
 
 
 def labels_of(shard: Shard, targets: Targets) -> tuple[Array, Array]:

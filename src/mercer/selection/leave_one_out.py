@@ -79,6 +79,8 @@ def leave_one_out(
         label="leave-one-out",
         record="leave-one-out errors",
     )
+    if chosen is not None and not weight > 0:  # a sample of rows that do not count
+        return leave_one_out(rows, targets, reading, system, alphas, None, rng)
     return np.asarray(errors / weight)
 
 

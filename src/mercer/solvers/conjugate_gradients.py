@@ -50,6 +50,8 @@ class _Subspace:
             Z, PZ = Z - self.V @ known, PZ - self.PV @ known
             values, vectors = np.linalg.eigh(Z.T @ PZ)
             kept = values > DEPENDENT * values.max(initial=0.0)
+            if not kept.any():  # all of Z is in the space, to rounding
+                return Z[:, kept], PZ[:, kept]
             turn = vectors[:, kept] / np.sqrt(values[kept])
             Z, PZ = Z @ turn, PZ @ turn
         return Z, PZ

@@ -30,6 +30,7 @@ from mercer.moments.by_fold import moments_of
 from mercer.moments.queries import PartialMoments
 from mercer.rows.rowset import Placed
 from mercer.rows.shards import Shard
+from mercer.validation import check_total_weight
 
 #: Eigenvalues below this, relative to the largest, are rounding where H has no Cholesky factor.
 ROUNDING = 1e-13
@@ -196,6 +197,7 @@ class MeanSystem(MeanOfShards):
         weights = np.array([side.weight for side in sides])
         labels = np.array([side.label_weight for side in sides])
         self.weight, self.label_weight = float(weights.sum()), float(labels.sum())
+        check_total_weight(self.weight)
         if not self.label_weight > 0:
             raise ValueError("no row has a label: a fit needs some y that is not NaN")
         super().__init__(held, sides, (weights / self.weight, labels / self.label_weight))
