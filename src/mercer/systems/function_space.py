@@ -174,7 +174,7 @@ def function_shard_of(
     targets: Targets,
     kernel: Kernel,
     points: Array,
-    starts: dict[int, int],
+    slices: dict[int, slice],
     alpha: float,
 ) -> FunctionShard:
     """Return what a shard keeps between rounds in function space: a task."""
@@ -188,13 +188,13 @@ def function_shard_of(
         weight = weight * targets.pairs.factor[query]
     elif targets.ranks:
         query = np.zeros(len(Y), dtype=int)  # all rows of the shard are one
-    first = starts[shard.number]
-    return FunctionShard(kernel, points, slice(first, first + len(Y)), Y, weight, query, alpha)
+    return FunctionShard(kernel, points, slices[shard.number], Y, weight, query, alpha)
 
 
 def points_of(shard: Shard) -> Rows:
     """Return all rows of a shard: a task of rounds in function space, which exchange them."""
     with shard.naming():
-        rows = shard.source.take(np.arange(shard.source.n_rows))
-        check_finite(rows, names=shard.source.feature_names)
+        source = shard.source
+        rows = source.take(np.arange(source.n_rows))
+        check_finite(rows, names=source.feature_names)
         return rows
