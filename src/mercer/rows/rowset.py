@@ -157,11 +157,6 @@ class RowSet(Placed):
         ends = self._ends.tolist()
         return dict(zip(self.numbers, map(slice, [0, *ends[:-1]], ends), strict=True))
 
-    @property
-    def resident_bytes(self) -> int:
-        """Bytes that are in memory already, in this process."""
-        return self.items[0].source.resident_bytes if self.one_place else 0
-
     def reading(self, reading: Reading) -> Reading:
         """Return how a task reads its shard: shards run side by side, on one core each."""
         return reading if self.one_place else replace(reading, lanes=1)
