@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from mercer import (
     KCGM,
@@ -148,3 +149,13 @@ def test_a_task_computes_a_partition_once(asked, monkeypatch):
     model = KernelRegressor(Gaussian(1.5), random_state=0, engine=ThreadEngine(2), **settings)
     model.fit(da.from_array(X, chunks=(200, 3)), Y[:, 0])
     assert sorted(read) == sorted([0, 1, 2] * times)
+
+
+def test_rounds_in_function_space_with_sparse_rows():
+    rows = np.where(np.abs(X[:90]) > 0.7, X[:90], 0.0)
+    settings = {"alpha": 1.0, "fit_intercept": False, "combine": "newton", "random_state": 0}
+    found = [
+        KernelRegressor(Gaussian(1.5), "full", shards=3, **settings).fit(given, Y[:90])
+        for given in (rows, csr_array(rows))
+    ]
+    np.testing.assert_allclose(found[1].predict(NEW), found[0].predict(NEW), rtol=1e-10)

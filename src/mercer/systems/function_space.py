@@ -19,8 +19,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer.contracts import Array, BlockKernel, Rows, Targets
+from mercer.contracts import Array, BlockKernel, Targets
 from mercer.kernels import Kernel
+from mercer.kernels.kernel import dense
 from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import Placed
 from mercer.rows.shards import Shard
@@ -191,10 +192,10 @@ def function_shard_of(
     return FunctionShard(kernel, points, slices[shard.number], Y, weight, query, alpha)
 
 
-def points_of(shard: Shard) -> Rows:
+def points_of(shard: Shard) -> Array:
     """Return all rows of a shard: a task of rounds in function space, which exchange them."""
     with shard.naming():
         source = shard.source
         rows = source.take(np.arange(source.n_rows))
         check_finite(rows, names=source.feature_names)
-        return rows
+        return dense(rows)
