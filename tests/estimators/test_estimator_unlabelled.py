@@ -16,6 +16,8 @@ from mercer import (
     MercerWarning,
     RandomFeatures,
     StopAfter,
+    StopByFolds,
+    StopOnHeldOut,
 )
 
 RNG = np.random.default_rng(0)
@@ -130,3 +132,21 @@ def test_what_cannot_be_is_refused(said):
     settings, rows, more = REFUSED[said]
     with pytest.raises(ValueError, match=said):
         model(**settings).fit(*rows, **more)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
+def test_folds_without_labels_are_left_out():
+    """Few labels do not reach all folds: those without have no error, which is not a NaN."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    y = np.where(np.arange(60) < 6, np.sin(2 * rows[:, 0]), np.nan)
+    settings = {"basis": Landmarks(20), "random_state": 0}
+    by_steps = KernelRegressor(solver=KCGM(StopByFolds(5)), **settings).fit(rows, y)
+    assert np.isfinite(by_steps.validation_curve_).all()
+    by_alpha = KernelRegressor(selection="kfold", **settings).fit(rows, y)
+    assert np.isfinite(by_alpha.cv_results_["mean_squared_error"]).all()
+    held_out = KCGM(StopOnHeldOut(0.05))
+    y[1:] = np.nan
+    with pytest.raises(ValueError, match="needs rows on both sides"):
+        KernelRegressor(solver=held_out, **settings).fit(rows, y)

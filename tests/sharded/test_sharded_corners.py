@@ -1,7 +1,9 @@
 """Corners of fits over shards: what a model goes on from, what shards lack, what is read."""
 
+import dask.array as da
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from mercer import (
     KCGM,
@@ -14,6 +16,8 @@ from mercer import (
     Sketch,
     StopAfter,
 )
+from mercer.engines import ThreadEngine
+from mercer.rows.dask_partitions import Partition
 from pairs import over_each
 from shard_cases import NEW, POINTS, X, Y
 
@@ -122,3 +126,36 @@ def test_a_sample_of_rows_that_do_not_count(tmp_path):
     settings = {"basis": Landmarks(sampling=POINTS), "random_state": 0}
     model = KernelRegressor(Gaussian(1.5), selection=LeaveOneOut(2), **settings)
     assert np.isfinite(model.fit(whole, "y", "w").cv_results_["mean_squared_error"]).all()
+
+
+READ = {
+    "moments": ({}, 2),  # landmarks are given: a look, and the moments
+    "leave-one-out": ({"alpha": "auto", "selection": "loo"}, 3),
+    "products": ({"solver": EXACT}, 2),
+    "kernel products": ({"solver": EXACT, "basis": "full"}, 3),
+    "average": ({"combine": "average"}, 2),
+    "Newton rounds": ({"combine": "newton", "basis": "full", "fit_intercept": False}, 3),
+}
+
+
+@pytest.mark.parametrize("asked", READ)
+def test_a_task_computes_a_partition_once(asked, monkeypatch):
+    settings, times = READ[asked]
+    read, source = [], Partition.source.fget
+    monkeypatch.setattr(
+        Partition, "source", property(lambda part: (read.append(part.number), source(part))[1])
+    )
+    settings = {"alpha": 1e-2, "basis": Landmarks(sampling=POINTS), **settings}
+    model = KernelRegressor(Gaussian(1.5), random_state=0, engine=ThreadEngine(2), **settings)
+    model.fit(da.from_array(X, chunks=(200, 3)), Y[:, 0])
+    assert sorted(read) == sorted([0, 1, 2] * times)
+
+
+def test_rounds_in_function_space_with_sparse_rows():
+    rows = np.where(np.abs(X[:90]) > 0.7, X[:90], 0.0)
+    settings = {"alpha": 1.0, "fit_intercept": False, "combine": "newton", "random_state": 0}
+    found = [
+        KernelRegressor(Gaussian(1.5), "full", shards=3, **settings).fit(given, Y[:90])
+        for given in (rows, csr_array(rows))
+    ]
+    np.testing.assert_allclose(found[1].predict(NEW), found[0].predict(NEW), rtol=1e-10)

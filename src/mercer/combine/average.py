@@ -120,7 +120,8 @@ def model_of(
     ``plan`` is None where the shard makes one of its own, for functions of its own.
     """
     with shard.naming():
-        targets = request.targets.within(shard.source)
+        source = shard.source
+        targets = request.targets.within(source)
         assert isinstance(request.seeds, ByPurpose)
         asked = replace(
             request,
@@ -129,7 +130,7 @@ def model_of(
             needs_sums=targets.pairs is not None,  # centered by query: no dual system
         )
         planned = None if plan is None else (plan, request.solver or Ridge())
-        found = fit(RowSet.in_one_place(shard.source), asked, planned, shared)
+        found = fit(RowSet.in_one_place(source), asked, planned, shared)
     weight = found.weight
     if found.folds is not None:  # a shard counts by the labels it has
         weight = sum(fold.target_weight for fold in found.folds)

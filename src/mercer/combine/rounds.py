@@ -154,7 +154,7 @@ class Rounds(Combination):
         assert alpha is not None
         with clock.stage("shards"):
             held = rows.hold(
-                function_shard_of, targets, kernel, rows.share(points, "points"), rows.starts, alpha
+                function_shard_of, targets, kernel, rows.share(points, "points"), rows.slices, alpha
             )
             sides = held.map(
                 side_of, self.start == "average", label="shards", record="right-hand sides"

@@ -21,7 +21,6 @@ from threadpoolctl import ThreadpoolController
 _here = threading.local()
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
 Accumulator = TypeVar("Accumulator")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.contracts import Array, Reading, RowBlock, Targets
+from mercer.contracts import Array, Reading, RowBlock, RowSource, Targets
 from mercer.engines import Lanes
 from mercer.moments.queries import QueryParts, center
 from mercer.rows.checked import checked_blocks
@@ -108,14 +108,14 @@ class RowProducts:
         self, shard: Shard, targets: Targets, basis: Any, reading: Reading, keep: bool
     ) -> None:
         self.shard, self.targets, self.basis, self.reading = shard, targets, basis, reading
-        shape = (shard.source.n_rows, basis.size)
-        self.kept = _large(shape, basis.precision_) if keep else None
-        self.sums = self._read()
+        source = shard.source
+        self.kept = _large((source.n_rows, basis.size), basis.precision_) if keep else None
+        self.sums = self._read(source)
 
-    def _blocks(self) -> Any:
-        return checked_blocks(self.shard.source, self.targets, self.reading.block_rows)
+    def _blocks(self, source: RowSource) -> Any:
+        return checked_blocks(source, self.targets, self.reading.block_rows)
 
-    def _read(self) -> VectorSums:
+    def _read(self, source: RowSource) -> VectorSums:
         """Evaluate all rows once: the sums that are vectors, and the values if they are kept."""
         size, outputs, done = self.basis.size, self.targets.outputs, 0
 
@@ -143,7 +143,7 @@ class RowProducts:
 
         # An overflow is found below, and reported in words.
         with np.errstate(over="ignore", invalid="ignore"), self.shard.naming():
-            lanes = Lanes(make, self.reading.lanes).run(self._blocks(), add, report)
+            lanes = Lanes(make, self.reading.lanes).run(self._blocks(source), add, report)
         total = sum(lane["cross"] for lane in lanes)
         check_overflow(total, self.basis.precision_)
         parts = [part for lane in lanes for part in lane["parts"]]
@@ -223,7 +223,8 @@ class RowProducts:
                 self._weighted(H, piece, sums)
                 add(sums, H)
 
-            lanes = Lanes(make, self.reading.lanes).run(self._blocks(), evaluate_and_add)
+            blocks = self._blocks(self.shard.source)
+            lanes = Lanes(make, self.reading.lanes).run(blocks, evaluate_and_add)
         return np.asarray(sum(lane["sum"] for lane in lanes)[:outputs].T)
 
 

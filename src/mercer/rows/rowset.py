@@ -152,15 +152,10 @@ class RowSet(Placed):
         return cls(engine, placed, facts)
 
     @property
-    def starts(self) -> dict[int, int]:
-        """Where the rows of each shard begin, by its number."""
-        firsts = [0, *self._ends[:-1].tolist()]
-        return dict(zip(self.numbers, firsts, strict=True))
-
-    @property
-    def resident_bytes(self) -> int:
-        """Bytes that are in memory already, in this process."""
-        return self.items[0].source.resident_bytes if self.one_place else 0
+    def slices(self) -> dict[int, slice]:
+        """Where the rows of each shard are among all, by its number."""
+        ends = self._ends.tolist()
+        return dict(zip(self.numbers, map(slice, [0, *ends[:-1]], ends), strict=True))
 
     def reading(self, reading: Reading) -> Reading:
         """Return how a task reads its shard: shards run side by side, on one core each."""
@@ -192,11 +187,11 @@ class RowSet(Placed):
 
     def split_indices(self, indices: Array) -> dict[int, Array]:
         """Return the rows of each shard among ``indices``, counted from its own first row."""
-        where, starts = self._shard_at(indices), self.starts
+        where, slices = self._shard_at(indices), self.slices
         found = {}
         for at in np.unique(where).tolist():
             number = self.numbers[at]
-            found[number] = indices[where == at] - starts[number]
+            found[number] = indices[where == at] - slices[number].start
         return found
 
     def blocks(self, rows: int) -> Iterator[RowBlock]:

@@ -15,7 +15,7 @@ from mercer.rows.arrays import ArraySource
 from mercer.validation import MemoryLimitError, check_same_length
 
 #: Errors whose message may be completed.
-_PLAIN = (ValueError, TypeError, MemoryLimitError)
+_PLAIN = (ValueError, MemoryLimitError)
 
 
 class ShardMethods:

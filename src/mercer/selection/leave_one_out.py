@@ -167,14 +167,16 @@ def left_out_of(
 
     def pieces() -> Iterator[tuple[int, Any, Array, Array | None]]:
         for block, Y in checked_blocks(shard.source, targets, reading.block_rows):
+            end = block.start + block.n_rows
             if wanted is None:
                 yield block.start, block.X, Y, block.weight
-                continue
-            low, high = np.searchsorted(wanted, [block.start, block.start + block.n_rows])
-            at = wanted[low:high] - block.start
-            if len(at):
-                weight = None if block.weight is None else block.weight[at]
-                yield block.start, block.X[at], Y[at], weight
+            else:
+                low, high = np.searchsorted(wanted, [block.start, end])
+                at = wanted[low:high] - block.start
+                if len(at):
+                    weight = None if block.weight is None else block.weight[at]
+                    yield block.start, block.X[at], Y[at], weight
+            shard.report("leave-one-out", end)
 
     with shard.naming():
         lanes = Lanes(lambda: _Errors(basis, formula), reading.lanes).run(

@@ -168,4 +168,5 @@ def queries_left_out_of(
                     values = basis.orthogonalized(block.X[low:high]).astype(np.float64)
                     part = (values @ formula.directions, Y[low:high], weight[low:high])
                     found.add(query, part, formula, targets.pairs)
+            shard.report("leave-one-out", block.start + block.n_rows)
     return found

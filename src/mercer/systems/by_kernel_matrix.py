@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from mercer.contracts import Array, ErrorOf, Solution
+from mercer.contracts import Array, ErrorOf
 from mercer.sampling import fold_labels
 from mercer.systems.direct import DirectSystem
 from mercer.systems.iterated import KernelSystem
@@ -140,10 +140,6 @@ class KernelMatrixSystem(DirectSystem):
             return None
         a, ones = solved[:, :-1], solved[:, -1:]
         return np.asarray(a - ones * (a.sum(axis=0) / ones.sum()) if self.intercept else a)
-
-    def hidden(self, solution: Solution) -> int:
-        """Return 0: the kernel matrix is in float64."""
-        return 0
 
     def kept(self) -> dict[str, Any]:
         """Return what a fit remembers of the rows, to add others or to go on."""

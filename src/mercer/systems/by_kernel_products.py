@@ -105,7 +105,7 @@ class ShardedKernelProducts:
     def __init__(self, rows: RowSet, kernel: Kernel, X: Array, precision: Precision) -> None:
         self.precision = precision
         points = rows.share(X, "points")
-        self._held = rows.hold(kernel_rows_of, kernel, points, rows.starts, precision)
+        self._held = rows.hold(kernel_rows_of, kernel, points, rows.slices)
 
     def product(self, V: Array, exact: bool) -> Array:
         """Return ``K V``, summed in float64."""
@@ -123,15 +123,13 @@ class KernelRows:
     kernel: Kernel
     points: Array
     own: slice
-    precision: Precision
 
 
 def kernel_rows_of(
-    shard: Shard, kernel: Kernel, points: Array, starts: dict[int, int], precision: Precision
+    shard: Shard, kernel: Kernel, points: Array, slices: dict[int, slice]
 ) -> KernelRows:
     """Return what a shard keeps for products with its rows of K: a task."""
-    first = starts[shard.number]
-    return KernelRows(kernel, points, slice(first, first + shard.source.n_rows), precision)
+    return KernelRows(kernel, points, slices[shard.number])
 
 
 def kernel_product_of(rows: KernelRows, V: Array, precision: Precision) -> Array:

@@ -170,7 +170,7 @@ class MomentSystem(DirectSystem):
         found = []
         for fold in self.folds if rule.held_out is None else self.folds[-1:]:
             train = self.total - fold
-            if fold.rows > 0 and train.rows > 0:
+            if fold.target_rows > 0 and train.target_rows > 0:  # labels on both sides
                 part = self.normal_equations(train)
                 found.append((self._iterated(part, alpha), self._error(fold, part)))
         return found, None

@@ -36,7 +36,7 @@ def fold_errors(system: MomentSystem, alphas: Array) -> Array:
     errors = np.empty((len(system.folds), len(alphas)))
     for row, fold in enumerate(system.folds):
         train = system.total - fold
-        if fold.rows == 0 or train.rows == 0:
+        if not (fold.target_rows > 0 and train.target_rows > 0):  # labels on both sides
             errors[row] = np.nan
             continue
         by_column = None

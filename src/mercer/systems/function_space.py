@@ -19,8 +19,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer.contracts import Array, BlockKernel, Rows, Targets
+from mercer.contracts import Array, BlockKernel, Targets
 from mercer.kernels import Kernel
+from mercer.kernels.kernel import dense
 from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import Placed
 from mercer.rows.shards import Shard
@@ -174,7 +175,7 @@ def function_shard_of(
     targets: Targets,
     kernel: Kernel,
     points: Array,
-    starts: dict[int, int],
+    slices: dict[int, slice],
     alpha: float,
 ) -> FunctionShard:
     """Return what a shard keeps between rounds in function space: a task."""
@@ -188,13 +189,13 @@ def function_shard_of(
         weight = weight * targets.pairs.factor[query]
     elif targets.ranks:
         query = np.zeros(len(Y), dtype=int)  # all rows of the shard are one
-    first = starts[shard.number]
-    return FunctionShard(kernel, points, slice(first, first + len(Y)), Y, weight, query, alpha)
+    return FunctionShard(kernel, points, slices[shard.number], Y, weight, query, alpha)
 
 
-def points_of(shard: Shard) -> Rows:
+def points_of(shard: Shard) -> Array:
     """Return all rows of a shard: a task of rounds in function space, which exchange them."""
     with shard.naming():
-        rows = shard.source.take(np.arange(shard.source.n_rows))
-        check_finite(rows, names=shard.source.feature_names)
-        return rows
+        source = shard.source
+        rows = source.take(np.arange(source.n_rows))
+        check_finite(rows, names=source.feature_names)
+        return dense(rows)

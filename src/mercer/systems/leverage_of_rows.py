@@ -66,8 +66,9 @@ def leverage_of(shard: Shard, basis: BasisTransformer, reading: Reading, scaled:
     done = 0
 
     def pieces() -> Iterator[tuple[int, Any]]:
-        for block in shard.source.blocks(reading.block_rows):
-            check_finite(block.X, start=block.start, names=shard.source.feature_names)
+        source = shard.source
+        for block in source.blocks(reading.block_rows):
+            check_finite(block.X, start=block.start, names=source.feature_names)
             yield block.start, block.X
 
     def report(piece: tuple[int, Any]) -> None:
