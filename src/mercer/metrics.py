@@ -212,8 +212,7 @@ def _earlier_at_least(key: Array, weight: Array) -> Array:
 
 
 def _earlier_in(label: Array, weight: Array) -> Array:
-    """Return, for every position, the weight of earlier positions with its label (sorted
-    labels)."""
+    """Return, for every position, the weight of earlier ones with the same (sorted) label."""
     before = np.cumsum(weight) - weight
     first = np.r_[True, np.diff(label) != 0] if len(label) else np.zeros(0, bool)
     start = np.maximum.accumulate(np.where(first, np.arange(len(label)), 0))

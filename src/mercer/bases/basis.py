@@ -165,8 +165,7 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return None
 
     def prediction(self, coefficients: Array) -> tuple[Callable[[Rows, Array], Array], Array, int]:
-        """Return what prediction needs: ``evaluate(X, out)``, coefficients (width, k), and the
-        width.
+        """Return ``evaluate(X, out)``, coefficients (width, k) and the width, for prediction.
 
         Their product is ``h(x)'c``; functions other than h may give it faster.
         """

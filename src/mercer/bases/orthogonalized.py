@@ -91,8 +91,7 @@ class OrthogonalizedBasis(BasisTransformer):
         self.__dict__.pop("_cached_orthogonalization", None)
 
     def _factorize_leading(self, diagonal: Array, column_of: Callable[[int], Array]) -> Array:
-        """Factor only the columns that orthogonalization needs; return the order of the
-        functions."""
+        """Factor only the columns needed to orthogonalize; return the order of the functions."""
         self.factor_, order = leading_order(diagonal, column_of, CUT["float64"])
         self.n_dropped_ = 0
         return order

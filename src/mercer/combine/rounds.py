@@ -140,8 +140,7 @@ class Rounds(Combination):
     def _in_function_space(
         self, rows: RowSet, request: Request, plan: Plan, clock: Clock
     ) -> tuple[Any, BasisTransformer]:
-        """Return the mean of the shards' systems with the exact kernel; all shards get all
-        points."""
+        """Return the mean of the systems with the exact kernel; all shards get all points."""
         with clock.stage("basis"):
             drawn = plan.basis.uniform_sample(rows.n_rows)
             kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)

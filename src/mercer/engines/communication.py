@@ -24,10 +24,10 @@ class Communication:
 
     Examples
     --------
-    >>> told = Communication(shards=4)
-    >>> told.record("solve", to_shard=100, from_shard=100)
-    >>> told.record("solve", to_shard=100, from_shard=100)
-    >>> told.numbers, told.bytes
+    >>> sent = Communication(shards=4)
+    >>> sent.record("solve", to_shard=100, from_shard=100)
+    >>> sent.record("solve", to_shard=100, from_shard=100)
+    >>> sent.numbers, sent.bytes
     (400, 12800)
     """
 

@@ -112,8 +112,7 @@ class DaskEngine:
         ]
 
     def share(self, value: Any) -> Future:
-        """Return a future of a value, which the scheduler keeps and workers copy from each
-        other."""
+        """Return a future of a value, kept by the scheduler and copied between workers."""
         return self._submit(_same, value, label="share")
 
     def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Future]:
@@ -205,7 +204,7 @@ class DaskEngine:
         Progress is reported on ``parts``; the list is emptied as they finish.
         """
         parts = list(futures) if parts is None else parts
-        pending, total, told = set(futures), len(parts), -1
+        pending, total, reported = set(futures), len(parts), -1
         watch = Watch(self)
         while pending:
             with self.client.as_current(), suppress(TimeoutError, CancelledError):
@@ -215,10 +214,10 @@ class DaskEngine:
             pending = {future for future in pending if future.status != "finished"}
             parts[:] = [future for future in parts if future.status == "pending"]
             done = total - len(parts)
-            if done != told and self.progress is not None and label:
+            if done != reported and self.progress is not None and label:
                 self.progress(label, done, total)
-            watch.look(done != told)
-            told = done
+            watch.look(done != reported)
+            reported = done
 
     def _taken(self, future: Future, label: str) -> Any:
         """Fetch a result; it is recomputed if its worker has just been lost."""

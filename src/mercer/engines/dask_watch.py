@@ -30,8 +30,7 @@ class Watch:
         self._moved = self._checked = self._manned = time.monotonic()
 
     def look(self, moved: bool) -> None:
-        """Restart frozen workers; raise if there are no workers or no task finishes for too
-        long."""
+        """Restart frozen workers; raise if no workers are left or no task finishes in time."""
         now, engine = time.monotonic(), self._engine
         if moved:
             self._moved = now

@@ -79,8 +79,7 @@ def with_rows(found: Fit, opened: OpenedRows, request: Request, sign: int) -> Fi
 
 
 def as_moments(exact: Fit, request: Request) -> Fit:
-    """Convert the fit of an automatic full kernel to a fit by moments, with one landmark per
-    row."""
+    """Convert the fit of an automatic full kernel to moments, with one landmark per row."""
     assert exact.dual_rows is not None
     Y, weight = exact.dual_rows
     points, kernel = exact.basis.landmarks_, exact.basis.kernel_

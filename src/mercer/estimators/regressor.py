@@ -124,7 +124,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return Numbers(type(self).__name__, bool(self.fit_intercept))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the prediction after each step of an iterative solver, ending with the model
+        """Yield predictions after each step of an iterative solver, ending with the model
         itself."""
         for values in staged_values(self, X):
             yield values if self._targets.columns else values[:, 0]

@@ -94,8 +94,7 @@ class Moments:
         return len(self.sum_h)
 
     def check_state(self, size: int, outputs: int) -> None:
-        """Raise ValueError unless the sums are finite, of ``size`` functions and ``outputs``
-        columns."""
+        """Raise ValueError unless all sums are finite, with M = ``size`` and k = ``outputs``."""
         check_array(self.sum_h, "sum_h", (size,))
         check_array(self.target_sum_h, "target_sum_h", (size,))
         check_array(self.gram, "gram", (size, size))

@@ -52,8 +52,7 @@ def _large(shape: tuple[int, int], dtype: str) -> Array:
 
 @dataclass(frozen=True)
 class VectorSums:
-    """The vector sums over rows (t, sums of h, y and weights) needed in addition to products with
-    S.
+    """The vector sums needed besides products with S: t, and the sums of h, y and weights.
 
     >>> one = VectorSums(np.ones((2, 1)), np.ones(2), np.ones(1), 3.0, 3)
     >>> (one + one).weight

@@ -126,8 +126,7 @@ def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransf
 
 
 def make_plan(rows: Shape, request: Request) -> Plan:
-    """Decide on basis, precision and block sizes; if memory is short, say which parameter to
-    lower."""
+    """Choose basis, precision and block sizes; raise MemoryLimitError if they do not fit."""
     check_choice(request.dtype, "dtype", ["auto", "float32", "float64"])
     limit = parse_memory(request.memory_limit)
     n_rows = rows.n_rows

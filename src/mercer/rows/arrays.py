@@ -119,8 +119,7 @@ class ArraySource:
             yield self._query[part], None if self._weight is None else self._weight[part]
 
     def split(self, parts: int) -> list[RowSource]:
-        """Split into ``parts`` sources of consecutive rows; some are empty if there are fewer
-        rows."""
+        """Split into ``parts`` sources of consecutive rows, some of which may be empty."""
         cuts = even_cuts(self.n_rows, check_count(parts, "parts"))
         return [self._part(start, stop) for start, stop in pairwise(cuts)]
 

@@ -76,8 +76,7 @@ def select_columns(
 
 
 def check_kinds(selection: Selection, kinds: Mapping[str, str], label: str) -> None:
-    """Raise ValueError unless features and weights are numbers, and targets and queries numbers or
-    text.
+    """Raise ValueError if a column has the wrong kind; targets and queries may be text.
 
     ``kinds`` maps every column to ``"number"``, ``"text"`` or the name of another type.
     """

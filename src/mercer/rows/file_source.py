@@ -128,8 +128,7 @@ class FileSource(ABC):
         return [self._part(low, high) for low, high in pairwise(self._snapped(cuts))]
 
     def _snapped(self, cuts: list[int]) -> list[int]:
-        """Move the inner cuts to boundaries, unless there are too few or parts become too
-        uneven."""
+        """Move the inner cuts to boundaries, unless they are too few or parts too uneven."""
         bounds = np.unique(self._boundaries())
         bounds = bounds[(bounds > cuts[0]) & (bounds < cuts[-1])]
         spare = len(bounds) - len(cuts[1:-1])

@@ -49,8 +49,7 @@ class SolverPath:
         return np.arange(1, len(self.residuals) + 1)
 
     def check_state(self, steps: int) -> None:
-        """Raise ValueError if the curves have different lengths, or fewer steps than the
-        solution."""
+        """Raise ValueError if curves differ in length or have fewer steps than the solution."""
         made = len(_curve(self.residuals, "residuals", (None,)))
         if not 0 <= steps <= made:
             raise ValueError(f"steps must be from 0 to {made}, got {steps}")

@@ -27,8 +27,7 @@ FEW = 0.05
 
 
 class MomentSystem(DirectSystem):
-    """``(A + alpha) v = b`` with ``A = R'(S/W - m m')R`` and ``b = R'(t/W - m ybar)``, from
-    moments.
+    """``(A + alpha) v = b``, with ``A = R'(S/W - m m')R`` and ``b = R'(t/W - m ybar)``.
 
     Parameters
     ----------

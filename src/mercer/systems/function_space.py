@@ -85,8 +85,7 @@ class FunctionShard:
         return self._centered(self._root * values)
 
     def _centered(self, values: Array) -> Array:
-        """Subtract the weighted mean of each query from values times the square roots of
-        weights."""
+        """Subtract the weighted mean of each query from values scaled by root weights."""
         if self._query is None:
             return values
         starts = np.flatnonzero(np.r_[True, np.diff(self._query) != 0])

@@ -49,8 +49,7 @@ class Spectrum:
         return int(np.count_nonzero(self.values == 0.0))
 
     def filter(self, alpha: float) -> Array:
-        """Return ``1 / (s + alpha)``; for the cut-off, ``1 / s`` if s is at least alpha, otherwise
-        0.
+        """Return ``1 / (s + alpha)``; for the cut-off, ``1 / s`` where s >= alpha, else 0.
 
         It is 0 for dropped directions.
         """
