@@ -1,4 +1,4 @@
-"""The contracts between the parts: one page to read before any other.
+"""The interfaces between the parts. Read this first.
 
 ::
 
@@ -6,8 +6,8 @@
 
 A *source* yields blocks of rows; a *basis* turns a block into values of M functions; *moments* are
 sums of those values over rows; a *system* is ``(A + alpha) v = b``, from moments or otherwise; a
-*solver* finds v; the *model* is basis and coefficients. Each part knows the one before it and none
-of those after.
+*solver* computes v; the *model* is the basis and its coefficients. Each part depends only on those
+before it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
-Rows: TypeAlias = Any  # a dense (n, d) array or scipy's CSR rows
+Rows: TypeAlias = Any  # a dense (n, d) array or a SciPy CSR matrix
 Precision: TypeAlias = Literal["float32", "float64"]
 
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Consecutive rows of a source: ``X`` (rows, d), and ``y``, ``weight`` and ``query`` if it has.
+    """Consecutive rows of a source: ``X`` (rows, d), and optional ``y``, ``weight``, ``query``.
 
-    A source with queries says so by ``has_query``, and yields them by ``queries(rows)``.
+    A source with queries has ``has_query`` set, and yields them from ``queries(rows)``.
     """
 
     start: int
@@ -40,13 +40,13 @@ class RowBlock:
 
     @property
     def n_rows(self) -> int:
-        """How many rows the block holds."""
+        """The number of rows in the block."""
         return int(self.X.shape[0])
 
 
 @runtime_checkable
 class RowSource(Protocol):
-    """Where rows come from. It can be read any number of times, in blocks, and pickled."""
+    """A source of rows. It can be read repeatedly, in blocks, and pickled."""
 
     n_rows: int
     n_features: int
@@ -60,14 +60,14 @@ class RowSource(Protocol):
         """Return the rows at ``indices``, in the order of ``indices``."""
 
     def targets(self, rows: int) -> Iterator[Array]:
-        """Yield y alone, in blocks, without reading the columns of X where that can be avoided."""
+        """Yield only y, in blocks, without reading the columns of X if possible."""
 
     def split(self, parts: int) -> list[RowSource]:
-        """Return ``parts`` sources of consecutive rows that together are this one."""
+        """Split into ``parts`` sources of consecutive rows."""
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes this source keeps in memory while it is read, beyond the blocks it yields."""
+        """Bytes that the source holds in memory while it is read, besides the yielded blocks."""
 
 
 class BlockKernel(Protocol):
@@ -78,21 +78,21 @@ class BlockKernel(Protocol):
 
 
 class Status(Enum):
-    """How a solve ended, in words that a person understands."""
+    """How a solve ended; the value is a phrase for messages."""
 
     SOLVED = "solved directly"
     RANK_REDUCED = "solved on the numerically independent part of the basis"
     CONVERGED = "converged to the tolerance"
     STOPPED_EARLY = "stopped early by its rule"
     ITERATION_LIMIT = "reached the iteration limit before the tolerance"
-    BREAKDOWN = "stopped by a numerical break-down; the best iterate is returned"
+    BREAKDOWN = "stopped by a numerical breakdown; the best iterate is returned"
     COARSE = "solved, but float32 is too coarse for these functions"
     DIVERGED = "the rounds diverge; the best of them is returned"
     INTERRUPTED = "interrupted; the best solution so far is returned"
 
     @property
     def succeeded(self) -> bool:
-        """Whether the solution is what was asked for."""
+        """Whether the solve succeeded."""
         return self in (
             Status.SOLVED,
             Status.RANK_REDUCED,
@@ -103,18 +103,18 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver found and how.
+    """The result of a solver.
 
     Attributes
     ----------
     value : array of shape (r, k)
-        The solution v of ``(A + alpha I) v = b``, a column an output.
+        The solution v of ``(A + alpha I) v = b``, one column per output.
     status : Status
         How the solve ended.
     reason : str
-        One sentence with the particulars.
+        One sentence with the details.
     steps : int
-        Iterations made; 0 for a direct solve.
+        Number of iterations; 0 for a direct solve.
     residuals : array
         Relative residual ``||(A + alpha) v - b|| / ||b||`` after each step (one value if direct).
     seconds : float
@@ -132,7 +132,7 @@ class Solution:
 class System(Protocol):
     """``(A + alpha) v = b`` for any alpha, with A symmetric positive semi-definite.
 
-    What else a system has, it declares in ``offers``, and a solver declares what it ``needs``:
+    A system declares what it ``offers``, and a solver what it ``needs``:
 
     - ``"matrix"``: ``cholesky(alpha)`` and ``spectrum``, a direct solve for any alpha;
     - ``"steps"``: ``at(alpha)`` with an inner product, for iterations that are stopped early;
@@ -146,7 +146,7 @@ class System(Protocol):
 
 
 class IteratedSystem(Protocol):
-    """``(A + alpha) v = b`` for A self-adjoint in the inner product ``u' metric(v)``."""
+    """``(A + alpha) v = b`` with A self-adjoint in the inner product ``u' metric(v)``."""
 
     @property
     def b(self) -> Array:
@@ -154,44 +154,44 @@ class IteratedSystem(Protocol):
 
     @property
     def alpha(self) -> float:
-        """The penalty that is added to A."""
+        """The penalty added to A."""
 
     def metric(self, V: Array) -> Array:
-        """Return G V, so that column by column the inner product is ``U'GV``."""
+        """Return G V, where the inner product of columns u and v is ``u'Gv``."""
 
     def apply(self, V: Array, GV: Array) -> Array:
         """Return ``(A + alpha) V``, given G V."""
 
 
 class PreconditionedSystem(Protocol):
-    """A positive definite system known by products."""
+    """A positive definite system ``A x = b`` given by products and a preconditioner."""
 
     @property
     def b(self) -> Array:
         """The right-hand side; shape (r, k)."""
 
     def product(self, V: Array, exact: bool) -> Array:
-        """Return the system times V, exactly or fast."""
+        """Return ``A V``, exactly or fast."""
 
     def precondition(self, R: Array) -> Array:
-        """Return the system's approximate inverse times R."""
+        """Return ``P^-1 R``, with P an approximation of A."""
 
     @property
     def mixed(self) -> bool:
-        """Whether fast products are coarser than exact ones."""
+        """Whether fast products have a lower precision than exact ones."""
 
 
-#: Returns the error of a solution: on rows that were fitted, or on others.
+#: Returns the error of a solution, on training or held-out rows.
 ErrorOf: TypeAlias = "Callable[[Array], float]"
-#: Called after each step with the step, the most steps there can be, and a note.
+#: Called after each step with the step, the maximum number of steps, and a note.
 StepProgress: TypeAlias = "Callable[[int, int, str], None]"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a pass reads the rows of a shard, and in how many pieces its sums are kept.
+    """How a pass reads the rows of a shard, and the number of folds of its sums.
 
-    ``held_out`` is the share of rows in the second of two pieces; None deals them evenly.
+    ``held_out`` is the share of rows in the second of two folds; None means folds of equal size.
     """
 
     block_rows: int
@@ -201,16 +201,16 @@ class Reading:
 
 
 class Progress(Protocol):
-    """Called with how far a stage is: so many of so many rows, or steps, and a note."""
+    """Called with the progress of a stage: done and total rows or steps, and a note."""
 
     def __call__(
         self, stage: str, done: int, total: int, unit: str = "rows", note: str = ""
     ) -> None:
-        """Show it."""
+        """Report progress."""
 
 
 class Targets(Protocol):
-    """Turns y as the user has it into columns of numbers of order one."""
+    """Encodes the user's y as numeric columns of order one."""
 
     @property
     def outputs(self) -> int:
@@ -218,54 +218,54 @@ class Targets(Protocol):
 
     @property
     def scale(self) -> Array:
-        """What one unit of an encoded column is in the user's units; shape (k,)."""
+        """The size of one unit of an encoded column, in the units of y; shape (k,)."""
 
     def encode(self, y: Array, start: int) -> Array:
         """Return y of shape (rows, k) in float64."""
 
     @property
     def pairs(self) -> Any:
-        """The weights of pairs (PairWeights) where the loss is over pairs within queries."""
+        """The pair weights (PairWeights) if the loss is over pairs within queries."""
 
     @property
     def ranks(self) -> bool:
-        """Whether the loss is one of pairs of rows."""
+        """Whether the loss is over pairs of rows."""
 
     @property
     def seed(self) -> int:
-        """Deals queries to folds."""
+        """The seed that assigns queries to folds."""
 
     def codes(self, block: RowBlock) -> Array:
-        """Return the number of each row's query."""
+        """Return the query number of each row."""
 
     def within(self, source: RowSource) -> Targets:
-        """Return the targets of a fit to only these rows."""
+        """Return the targets for a fit to only these rows."""
 
     def stored(self) -> Targets:
-        """Return what a fitted model needs of them."""
+        """Return the part that a fitted model stores."""
 
     def share(self, weight: float) -> float:
-        """Return what a fit to rows of this weight counts in an average of models."""
+        """Return the weight, in an average of models, of a fit to rows of this total weight."""
 
 
 class Seeds(Protocol):
-    """Where the random draws of a fit come from."""
+    """The sources of randomness of a fit."""
 
     def basis(self) -> np.random.Generator:
-        """Return the generator that functions are drawn with."""
+        """Return the generator that draws the functions."""
 
     def features(self) -> np.random.Generator:
-        """Return the generator that chooses among candidates."""
+        """Return the generator that selects features from candidates."""
 
     def rows(self) -> int:
-        """Return the base of the shards' seeds, which deal rows to folds."""
+        """Return the base of the shards' seeds, which assign rows to folds."""
 
     def solve(self) -> np.random.Generator:
-        """Return the generator of whatever the choice of alpha or the solver draws."""
+        """Return the generator used by the choice of alpha and by the solver."""
 
 
 class Shape(Protocol):
-    """As much of the rows as a plan needs to know."""
+    """The size of the data, as needed by a plan."""
 
     @property
     def n_rows(self) -> int:
@@ -277,54 +277,54 @@ class Shape(Protocol):
 
 
 class TargetKind(Protocol):
-    """Checks y, and makes the targets of a fit: from rows in one place, or from summaries."""
+    """Checks y, and makes the targets of a fit from rows or from summaries of shards."""
 
     @property
     def ranks(self) -> bool:
-        """Whether the loss is one of pairs of rows."""
+        """Whether the loss is over pairs of rows."""
 
     def check(self, y: Any) -> Array:
-        """Return y as an array, or say what is wrong with it."""
+        """Return y as an array; raise an error if it is invalid."""
 
     def of_source(self, source: RowSource) -> Targets:
         """Return the targets of rows in one place."""
 
     @property
     def summarize(self) -> Any:
-        """The task that sums up y in a shard."""
+        """The task that summarizes y in a shard."""
 
     def pooled(self, summaries: Sequence[Any]) -> Targets:
-        """Return the targets that the summaries of all shards describe."""
+        """Return the targets from the summaries of all shards."""
 
     def check_shards(self, summaries: Sequence[Any], whole_queries: bool) -> None:
-        """Refuse shards that split what must stay whole."""
+        """Raise ValueError if shards split a query that must be in one shard."""
 
 
-#: Called with a stage, and how many of how many shards are done with it.
+#: Called with a stage, and the numbers of finished shards and of all shards.
 ShardProgress: TypeAlias = "Callable[[str, int, int], None]"
 
 
 class Engine(Protocol):
-    """Runs tasks over shards, here or elsewhere. It knows no mathematics.
+    """Runs tasks over shards, locally or on a cluster, independent of the mathematics.
 
-    A task is a function that can be imported, called as ``task(item, *common)``; ``items`` are
-    shards, or what a task made of each.
+    A task is an importable function, called as ``task(item, *common)``; ``items`` are shards, or
+    the results of an earlier task.
     """
 
     progress: ShardProgress | None
 
     @property
     def width(self) -> int:
-        """How many tasks run at a time."""
+        """The number of tasks that run at a time."""
 
     def place(self, items: Sequence[Any]) -> list[Any]:
-        """Return items as tasks take them: in this process themselves, elsewhere references."""
+        """Return what to pass to tasks: the items themselves, or references on a cluster."""
 
     def share(self, value: Any) -> Any:
-        """Return a value that many tasks take, to be sent once."""
+        """Return a value for many tasks, which is sent only once."""
 
     def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
-        """Run a task over items and leave each result where it was made."""
+        """Run a task over items and leave each result where it was computed."""
 
     def map(
         self,
@@ -336,7 +336,7 @@ class Engine(Protocol):
     ) -> list[Any]:
         """Run a task over items; return the results, in the order of the items.
 
-        ``light`` says that it takes milliseconds, less than it takes to send.
+        ``light`` means that the task takes milliseconds, less than sending it.
         """
 
     def reduce(

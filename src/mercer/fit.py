@@ -1,8 +1,8 @@
 """The pipeline: rows -> basis -> moments -> system -> solver -> model. Read this first.
 
-:func:`fit` serves rows in one place and rows in shards alike: it asks a
-:class:`~mercer.rows.rowset.RowSet` for sums over rows and never for the rows themselves. It
-decides nothing that the plan has not, and knows nothing of scikit-learn.
+:func:`fit` works the same way for rows in one place and in shards: it uses sums over rows of a
+:class:`~mercer.rows.rowset.RowSet`, never the rows themselves. All decisions are made by the plan,
+and nothing here depends on the scikit-learn interface.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from mercer.sampling.pooled_kernel import kernel_of_rows
 from mercer.solvers import BaseSolver, Ridge, check_fits
 from mercer.solving import SOLVES, Outcome
 
-#: Noise of float32 values in f, relative to the scale of y, from which float64 takes over.
+#: If float32 noise in f, relative to the scale of y, exceeds this, float64 is used.
 NOISE = 1e-3
-#: Functions up to which their Gram matrix is factored before a solve by products: it shows whether
-#: they depend on each other, and whether float32 will do.
+#: Up to this many functions, the Gram matrix is factored before a solve by products, to detect
+#: dependent functions and whether float32 is enough.
 FACTORED = 3000
 
 
@@ -36,18 +36,18 @@ def fit(
     planned: tuple[Plan, BaseSolver] | None = None,
     functions: BasisTransformer | None = None,
 ) -> Fit:
-    """Fit one model to all rows: their sums, whichever shards they come from.
+    """Fit one model to all rows, from sums over shards.
 
     Parameters
     ----------
     rows : RowSet
         The rows.
     request : Request
-        What is asked for.
+        The parameters of the fit.
     planned : (Plan, solver) or None
-        A plan that was made already.
+        An existing plan.
     functions : BasisTransformer or None
-        A basis that is fitted already.
+        A basis that is already fitted.
     """
     clock = Clock()
     plan, solver = plan_fit(rows, request) if planned is None else planned
@@ -55,7 +55,7 @@ def fit(
     alpha, chosen = request.alpha, {}
     if solver.regularized_by_steps and alpha is None:
         alpha = 0.0
-    if plan.pilot is not None:  # products have no path of alphas: fewer functions choose it
+    if plan.pilot is not None:  # products give no path of alphas: a smaller fit chooses alpha
         first = fit(rows, replace(request, previous=None), (plan.pilot, Ridge()))
         clock.seconds["choose alpha"] = sum(first.seconds.values())
         alpha, chosen = first.alpha, {"alphas": first.alphas, "scores": first.scores}
@@ -75,7 +75,7 @@ def fit(
 
 
 def fit_basis(rows: RowSet, request: Request, plan: Plan) -> BasisTransformer:
-    """Choose the functions that all rows share."""
+    """Choose the functions, shared by all rows."""
     drawn = plan.basis.uniform_sample(rows.n_rows)
     kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)
     for_products = plan.form == "products" and plan.size > FACTORED
@@ -101,7 +101,7 @@ def fit_basis(rows: RowSet, request: Request, plan: Plan) -> BasisTransformer:
         )
         basis.choose_features(moments, request.seeds.features())
     if rows.sent is not None:
-        # Landmarks that are rows, or all rows that they were chosen among.
+        # Landmarks that are rows, or all candidate rows.
         read = getattr(basis, "_n_read", 0) or count_numbers(getattr(basis, "indices_", None))
         if read:
             rows.sent.record("landmarks", 0, -(-read * rows.n_features // rows.sent.shards))
@@ -109,7 +109,7 @@ def fit_basis(rows: RowSet, request: Request, plan: Plan) -> BasisTransformer:
 
 
 def solve(work: Work) -> tuple[Any, Outcome]:
-    """Build the system in the form that was planned, and solve it."""
+    """Build the system in its planned form and solve it."""
     system = FORMS[work.plan.form](work)
     check_fits(work.solver, system)
     return system, SOLVES[work.solver.needs](system, work)

@@ -1,6 +1,6 @@
-"""The four forms of a system, each from rows, functions and a plan.
+"""Build a system in one of four forms from rows, functions and a plan.
 
-By moments, by the kernel matrix, by products with the values of a basis, or with the kernel.
+The forms are: moments, the kernel matrix, products with basis values, products with the kernel.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from mercer.validation import check_overflow, check_total_weight
 
 @dataclass
 class Work:
-    """What the steps of one fit share."""
+    """The shared state of one fit."""
 
     rows: RowSet
     request: Request
@@ -54,7 +54,7 @@ class Work:
 
 
 def by_moments(work: Work) -> MomentSystem:
-    """Add up the moments of all rows, by fold."""
+    """Sum the moments ``S = sum_i w_i h_i h_i'`` and ``t = sum_i w_i h_i y_i'`` by fold."""
     request, plan = work.request, work.plan
     with work.clock.stage("moments"):
         seed = request.seeds.rows()
@@ -66,7 +66,7 @@ def by_moments(work: Work) -> MomentSystem:
 
 
 def by_kernel_matrix(work: Work) -> KernelMatrixSystem:
-    """Evaluate the kernel matrix of all rows."""
+    """Evaluate the kernel matrix ``K(x_i, x_j)`` of all rows."""
     with work.clock.stage("kernel matrix"):
         ((Y, weight),) = work.rows.map(labels_of, work.request.targets)
         check_total_weight(weight.sum())
@@ -76,31 +76,31 @@ def by_kernel_matrix(work: Work) -> KernelMatrixSystem:
 def kernel_matrix_system(
     basis: BasisTransformer, Y: Array, weight: Array, request: Request, cutoff: bool = False
 ) -> KernelMatrixSystem:
-    """Return the system of a full kernel with these targets and weights."""
+    """Return the system of the full kernel with these targets and weights."""
     gram = basis.gram()
     assert gram is not None
     check_overflow(gram, "float64")
-    # Rows of weight 0 have no part in the fit; their coefficient is 0 through an infinite ridge.
+    # Rows with weight 0 are excluded: an infinite ridge makes their coefficient 0.
     present = np.maximum(weight, ABSENT)
     return KernelMatrixSystem(gram, Y, present, request.intercept, request.units, cutoff)
 
 
 def by_products(work: Work) -> ProductSystem:
-    """Read all rows once, keep their values if there is room, and factor a preconditioner."""
+    """Read all rows once, store their values if they fit, and factor a preconditioner."""
     rows, request, plan, basis = work.rows, work.request, work.plan, work.basis
     assert work.alpha is not None
     with work.clock.stage("preconditioner"):
         preconditioner = _preconditioner(work)
-        if preconditioner.factor is None:  # functions that depend on each other
+        if preconditioner.factor is None:  # dependent functions
             basis.factorize(plan.may_widen)
             preconditioner = _preconditioner(work)
         if preconditioner.factor is None:
             raise ValueError(
-                "the basis gives no positive definite preconditioner: scale the columns, or "
+                "the preconditioner of this basis is not positive definite: scale the columns, or "
                 "use solver='ridge'"
             )
     width = 8 if basis.precision_ == "float64" else 4
-    # Wider values than the plan was made for may no longer fit.
+    # Values wider than planned may no longer fit into memory.
     fits = width * rows.n_rows * basis.size <= plan.memory_limit
     keep = plan.keep and (getattr(work.solver, "keep", "auto") is True or fits)
     functions = basis if rows.one_place else basis.without_whitener()
@@ -127,7 +127,7 @@ def _preconditioner(work: Work) -> SamplePreconditioner | LandmarkPreconditioner
 
 
 def by_kernel_products(work: Work) -> KernelProductSystem:
-    """Gather targets and weights, and factor a preconditioner of low rank."""
+    """Collect targets and weights, and factor a low-rank preconditioner."""
     rows, request, plan = work.rows, work.request, work.plan
     points, kernel = work.basis.landmarks_, work.basis.kernel_
     assert work.alpha is not None
@@ -145,7 +145,7 @@ def by_kernel_products(work: Work) -> KernelProductSystem:
     return KernelProductSystem(products, Y, present, work.alpha, request.intercept, F)
 
 
-#: How each form of a plan is built.
+#: The function that builds each form.
 FORMS: dict[str, Callable[[Work], Any]] = {
     "moments": by_moments,
     "kernel matrix": by_kernel_matrix,

@@ -1,10 +1,10 @@
-"""How well scores rank rows: the pairwise error, and NDCG by query.
+"""Ranking metrics: the pairwise error, and NDCG by query.
 
 .. math:: \\text{error} = \\frac{\\sum_{y_i > y_j} w_i w_j [f_i \\le f_j]}
                               {\\sum_{y_i > y_j} w_i w_j}, \\qquad
           \\text{DCG@}k = \\sum_{r=1}^{k} \\frac{2^{y_{(r)}} - 1}{\\log_2(r + 1)}
 
-Pairs are those of one query; without queries all rows are one.
+Pairs are within a query; without queries, all rows are one query.
 """
 
 from __future__ import annotations
@@ -20,26 +20,28 @@ Gain = Literal["exponential", "linear", "auto"]
 
 
 def pairwise_error(y: Any, scores: Any, qid: Any = None, sample_weight: Any = None) -> float:
-    """Return the share of pairs that scores put in the wrong order, or do not part.
+    """Return the share of pairs that are in the wrong order or tied.
 
-    A pair counts where one row has more relevance than the other, in the same query; equal scores
-    are wrong. Takes n log(n)^2 steps at most, and no n^2.
+    .. math:: \\frac{\\sum_{y_i > y_j} w_i w_j [f_i \\le f_j]}{\\sum_{y_i > y_j} w_i w_j}
+
+    over pairs of rows of the same query. Equal scores count as wrong. The cost is
+    O(n log(n)^2), not O(n^2).
 
     Parameters
     ----------
     y : array of shape (n,)
-        Relevance, real numbers.
+        Real-valued relevance.
     scores : array of shape (n,)
-        What ranks the rows: more is better.
+        Predicted scores; higher ranks first.
     qid : array of shape (n,) or None
-        The query of each row, of any type and in any order; None is one query.
+        The query of each row, of any type and in any order; None means a single query.
     sample_weight : array of shape (n,) or None
-        Weights; a pair has the product of those of its rows.
+        Weights; a pair has the product of the weights of its rows.
 
     Returns
     -------
     error : float
-        Between 0 and 1; nan where no two rows of a query differ in relevance.
+        Between 0 and 1; nan if no two rows of a query differ in relevance.
 
     Examples
     --------
@@ -66,32 +68,36 @@ def ndcg(
     gain: Gain = "exponential",
     undefined: Literal["skip", "one", "zero"] = "skip",
 ) -> float:
-    """Return the mean over queries of DCG@k, relative to that of the best order.
+    """Return the mean NDCG@k over queries.
 
-    Equal scores share the mean of their gains, as in McSherry and Najork (2008), *Computing
-    information retrieval performance measures efficiently in the presence of tied scores*. A query
-    of one row has the value 1 if that row has any relevance.
+    .. math:: \\text{NDCG@}k = \\frac{\\text{DCG@}k}{\\max \\text{DCG@}k}, \\qquad
+              \\text{DCG@}k = \\sum_{r=1}^{k} \\frac{g(y_{(r)})}{\\log_2(r + 1)}
+
+    with the maximum over all orders. Tied scores share the mean of their gains g, as in McSherry
+    and Najork (2008), *Computing information retrieval performance measures efficiently in the
+    presence of tied scores*. A query with one row has the value 1 if the gain of that row is
+    positive.
 
     Parameters
     ----------
     y : array of shape (n,)
-        Relevance, at least 0.
+        Nonnegative relevance.
     scores : array of shape (n,)
-        What ranks the rows: more is better.
+        Predicted scores; higher ranks first.
     qid : array of shape (n,) or None
-        The query of each row; None is one query.
+        The query of each row; None means a single query.
     k : int or None
-        How many ranks count; None means all.
+        The number of top ranks to use; None means all.
     gain : "exponential", "linear" or "auto"
-        ``2^y - 1``, or y itself, which suits real-valued relevance; "auto" takes the first where y
-        holds whole numbers below 50.
+        ``2^y - 1``, or y itself, which suits real-valued relevance; "auto" is "exponential" if y
+        contains only integers below 50.
     undefined : "skip", "one" or "zero"
-        What a query without any relevance counts as; with "skip" it is left out of the mean.
+        The value of a query without any gain; "skip" omits it from the mean.
 
     Returns
     -------
     ndcg : float
-        Between 0 and 1; nan where every query was left out.
+        Between 0 and 1; nan if every query was skipped.
 
     Examples
     --------
@@ -116,7 +122,7 @@ def ndcg_by_query(
     *,
     gain: Gain = "exponential",
 ) -> Array:
-    """Return NDCG@k of every query, in the order of sorted queries; nan where there is no gain."""
+    """Return NDCG@k of every query, in the order of sorted queries; nan if there is no gain."""
     y, scores = _numbers(y, "y"), _numbers(scores, "scores")
     check_same_length(len(y), scores, "scores")
     check_choice(gain, "gain", ["exponential", "linear", "auto"])
@@ -126,13 +132,13 @@ def ndcg_by_query(
         at = int(np.flatnonzero(y < 0)[0])
         raise ValueError(
             f"relevance must be at least 0 for NDCG, got {y[at]} at row {at}: shift y, or use "
-            f"pairwise_error, which takes any numbers"
+            f"pairwise_error, which accepts any numbers"
         )
     query = _codes(qid, len(y))
     if gain == "auto":
         graded = bool(np.all(y == np.round(y))) and float(y.max(initial=0.0)) < 50
         gain = "exponential" if graded else "linear"
-    with np.errstate(over="ignore"):  # said in words below
+    with np.errstate(over="ignore"):  # checked below
         gains = np.exp2(y) - 1.0 if gain == "exponential" else y
     if not np.all(np.isfinite(gains)):
         raise ValueError(f"2^y overflows for y = {y.max()}: use gain='linear'")
@@ -143,7 +149,7 @@ def ndcg_by_query(
 
 
 def _dcg(gains: Array, scores: Array, query: Array, k: int | None) -> Array:
-    """Return DCG@k of every query; rows with equal scores share their gains."""
+    """Return DCG@k of every query; rows with tied scores share their gains."""
     order = np.lexsort((-scores, query))
     gains, scores, query = gains[order], scores[order], query[order]
     first = np.r_[0, np.flatnonzero(np.diff(query)) + 1] if len(query) else np.zeros(0, int)
@@ -160,11 +166,12 @@ def _dcg(gains: Array, scores: Array, query: Array, k: int | None) -> Array:
 
 
 def _pair_weights(y: Array, scores: Array, query: Array, weight: Array) -> tuple[float, float]:
-    """Return the weight of pairs that are in the wrong order, and of all pairs that count.
+    """Return the total weight of pairs in the wrong order, and of all pairs.
 
-    Rows are put in the order of query, y and score. Of a later row, the earlier ones of its query
-    with a score at least as high are wrong, but for those that equal it in y (and then in score).
-    Scores of earlier queries count as higher, so that each has all of them, which is taken off.
+    Rows are sorted by query, y and score. For each row, the earlier rows of its query with a score
+    at least as high are in the wrong order, except those with equal y (and then equal score).
+    Scores of earlier queries count as higher, so that all of them are included and can be
+    subtracted.
     """
     order = np.lexsort((scores, y, query))
     y, scores, query, weight = y[order], scores[order], query[order], weight[order]
@@ -180,9 +187,9 @@ def _pair_weights(y: Array, scores: Array, query: Array, weight: Array) -> tuple
 
 
 def _earlier_at_least(key: Array, weight: Array) -> Array:
-    """Return, for every position, the weight of earlier ones whose key is at least its own.
+    """Return, for every position, the weight of earlier positions with a key at least as large.
 
-    Merge sort, level by level: the earlier half of each stretch is counted for the later one.
+    Merge sort, level by level: the first half of each segment is counted for the second half.
     """
     n = len(key)
     total = np.zeros(n)
@@ -205,7 +212,7 @@ def _earlier_at_least(key: Array, weight: Array) -> Array:
 
 
 def _earlier_in(label: Array, weight: Array) -> Array:
-    """Return, for every position, the weight of earlier ones with its label; labels are sorted."""
+    """Return, for every position, the weight of earlier ones with the same (sorted) label."""
     before = np.cumsum(weight) - weight
     first = np.r_[True, np.diff(label) != 0] if len(label) else np.zeros(0, bool)
     start = np.maximum.accumulate(np.where(first, np.arange(len(label)), 0))
@@ -221,7 +228,7 @@ def _labels(*sorted_columns: Array) -> Array:
 
 
 def _codes(qid: Any, n_rows: int) -> Array:
-    """Return queries as numbers from 0, in the order of sorted queries."""
+    """Return queries numbered from 0, in sorted order."""
     if qid is None:
         return np.zeros(n_rows, dtype=np.int64)
     queries = np.asarray(qid)
@@ -232,6 +239,6 @@ def _codes(qid: Any, n_rows: int) -> Array:
 def _numbers(values: Any, name: str) -> Array:
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1:
-        raise ValueError(f"{name} must be one number a row, got shape {found.shape}")
+        raise ValueError(f"{name} must be one number per row, got shape {found.shape}")
     check_finite(found[:, None], what=name)
     return found

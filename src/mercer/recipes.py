@@ -1,6 +1,6 @@
-"""Every system of the papers by its name: which basis, solver and combination it is.
+"""Published methods by name: the basis, solver and combination of each.
 
-A recipe is an estimator with its parts chosen; everything else stays a parameter.
+A recipe is an estimator with these parts fixed; everything else remains a parameter.
 
 >>> recipe("DNystroem", n_components=100, shards=4, alpha=1e-4)
 KernelRegressor(alpha=0.0001, basis=Landmarks(n_components=100), combine=Average(), shards=4,
@@ -24,14 +24,14 @@ from mercer.validation import check_choice, closest
 
 @dataclass(frozen=True)
 class Recipe:
-    """The parts of a system, and where it comes from."""
+    """The parts of a method."""
 
     about: str
     basis: Callable[..., BasisTransformer]
-    solver: Callable[[], BaseSolver] | None = Ridge  # None: the estimator has no choice
+    solver: Callable[[], BaseSolver] | None = Ridge  # None: the estimator has no solver parameter
     combine: Combination | None = None  # None: all rows in one place
     selection: str = "gcv"
-    estimator: type[Any] | None = None  # None: the one of the task
+    estimator: type[Any] | None = None  # None: chosen by task
 
 
 #: DKRR: Zhang, Duchi and Wainwright (2015). FALKON: Rudi, Carratino and Rosasco (2017). KCGM: Lin
@@ -41,9 +41,9 @@ class Recipe:
 #: Learning with Random Features*. LSRank, DRank and DRank-C: Chen et al. (2019, 2021). MPRank:
 #: Cortes, Mohri and Rastogi (2007), which has the minimizer of LSRank at ``alpha = 1 / C``, and
 #: chooses C by leave-one-out. DRank-RF and DRank-RF-C: *Distributed Least Square Ranking with
-#: Random Features*, whose rounds leave out pairs of rows in different shards: give the shards as
-#: ``qid`` for that. CRED: Murata and Suzuki (2021), *Gradient Descent in RKHS with Importance
-#: Labeling*; KTR3: Jun, Cutkosky and Orabona (2019); SSSR: Ji et al. (2012).
+#: Random Features*, whose rounds omit pairs of rows in different shards: pass the shards as ``qid``
+#: for that. CRED: Murata and Suzuki (2021), *Gradient Descent in RKHS with Importance Labeling*;
+#: KTR3: Jun, Cutkosky and Orabona (2019); SSSR: Ji et al. (2012).
 RECIPES: dict[str, Recipe] = {
     "KRR": Recipe("exact kernel ridge regression", FullKernel),
     "KRR-RF": Recipe("ridge regression on random features", RandomFeatures),
@@ -53,15 +53,15 @@ RECIPES: dict[str, Recipe] = {
     ),
     "DKRR": Recipe("exact kernel in every shard, averaged", FullKernel, combine=Average()),
     "DC-NY": Recipe(
-        "landmarks of its own in every shard, averaged",
+        "local landmarks in every shard, averaged",
         Landmarks,
         combine=Average(local_basis=True),
     ),
-    "DNystroem": Recipe("landmarks that all shards share, averaged", Landmarks, combine=Average()),
+    "DNystroem": Recipe("landmarks shared by all shards, averaged", Landmarks, combine=Average()),
     "DKRR-RF": Recipe(
-        "random features that all shards share, averaged", RandomFeatures, combine=Average()
+        "random features shared by all shards, averaged", RandomFeatures, combine=Average()
     ),
-    "DC-Sketch": Recipe("a sketch of its own in every shard, averaged", Sketch, combine=Average()),
+    "DC-Sketch": Recipe("a local sketch in every shard, averaged", Sketch, combine=Average()),
     "KCGM": Recipe("kernel conjugate gradients on the exact kernel", FullKernel, KCGM),
     "sketched KCGM": Recipe("kernel conjugate gradients on a sketch", Sketch, KCGM),
     "Nystroem KCGM": Recipe("kernel conjugate gradients on landmarks", Landmarks, KCGM),
@@ -75,22 +75,22 @@ RECIPES: dict[str, Recipe] = {
         KCGM,
     ),
     "DKRR-RF data-dependent": Recipe(
-        "features that labels choose and all shards share, averaged",
+        "features selected by labels and shared by all shards, averaged",
         partial(RandomFeatures, sampling="labels"),
         combine=Average(),
     ),
     "DKRR-RF semi-supervised": Recipe(
-        "shared features, averaged; fit with rows without labels (NaN, or X_unlabelled)",
+        "shared features, averaged; fit with unlabelled rows (NaN, or X_unlabelled)",
         RandomFeatures,
         combine=Average(),
     ),
-    "CRED": Recipe("ridge regression of rows from an ImportanceLabeller", FullKernel),
+    "CRED": Recipe("ridge regression on rows from an ImportanceLabeller", FullKernel),
     "CRED-GD": Recipe(
         "gradient descent on rows from an ImportanceLabeller", FullKernel, GradientDescent
     ),
     "RF-CRED-GD": Recipe("the same with random features", RandomFeatures, GradientDescent),
     "KTR3": Recipe(
-        "ridge regression on a random beginning of the rows, cut off",
+        "ridge regression on a random prefix of the rows, clipped",
         FullKernel,
         estimator=TruncatedRidge,
     ),
@@ -114,19 +114,19 @@ RECIPES: dict[str, Recipe] = {
         estimator=KernelRanker,
     ),
     "DRank-C": Recipe(
-        "exact ranking by Newton rounds from the average, for which shards exchange rows",
+        "exact ranking by Newton rounds from the average; shards exchange rows",
         FullKernel,
         combine=NewtonRounds(),
         estimator=KernelRanker,
     ),
     "DRank-RF": Recipe(
-        "random features that all shards share, ranked and averaged",
+        "ranking on random features shared by all shards, averaged",
         RandomFeatures,
         combine=Average(),
         estimator=KernelRanker,
     ),
     "DRank-RF-C": Recipe(
-        "random features that all shards share, ranked by Newton rounds from zero",
+        "ranking on shared random features, by Newton rounds from zero",
         RandomFeatures,
         combine=NewtonRounds(start="zero"),
         estimator=KernelRanker,
@@ -141,16 +141,16 @@ def recipe(
     n_components: int | None = None,
     **parameters: Any,
 ) -> KernelRegressor | KernelClassifier | KernelRanker | EigenfunctionRegressor:
-    """Return the estimator that a paper calls by this name.
+    """Return the estimator for a published method.
 
     Parameters
     ----------
     name : str
         A key of :data:`RECIPES`.
     task : "regression" or "classification", or None
-        Which estimator, where the recipe does not say; None means regression.
+        Which estimator to use if the recipe does not determine it; None means regression.
     n_components : int or None
-        M, the number of functions; not for the exact kernel.
+        M, the number of functions; not allowed for the exact kernel.
     **parameters
         Further parameters of the estimator: ``kernel``, ``alpha``, ``shards`` and so on.
     """
@@ -160,15 +160,15 @@ def recipe(
     if task is not None:
         check_choice(task, "task", ["regression", "classification"])
         if found.estimator is not None:
-            raise ValueError(f"{name} is a {found.estimator.__name__}: leave out task")
+            raise ValueError(f"{name} is always a {found.estimator.__name__}: omit task=")
     taken = {"basis": "n_components", "combine": "another recipe"}
     if found.combine is None:
         taken["shards"] = "a recipe that averages, or KernelRegressor itself"
     for parameter, instead in taken.items():
         if parameter in parameters:
-            raise ValueError(f"{name} says what {parameter} is: use {instead}")
+            raise ValueError(f"{parameter}= is not a parameter of {name}: use {instead}")
     if n_components is not None and found.basis is FullKernel:
-        raise ValueError(f"{name} has a function at every row: leave out n_components")
+        raise ValueError(f"{name} has one function per row: omit n_components=")
     basis = found.basis() if n_components is None else found.basis(n_components)
     parts: dict[str, Any] = {"basis": basis}
     if found.solver is not None:
@@ -176,8 +176,8 @@ def recipe(
     if found.combine is not None:
         if "shards" not in parameters and "engine" not in parameters:
             raise ValueError(
-                f"{name} is made of shards: give shards=, or an engine= (shards=None where "
-                f"shard_labels, files or partitions tell them)"
+                f"{name} needs shards: set shards= or engine= (shards=None if "
+                f"shard_labels, files or partitions define them)"
             )
         parts["combine"] = type(found.combine)(**found.combine.get_params())
     if found.selection != "gcv":

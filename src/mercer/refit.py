@@ -1,4 +1,4 @@
-"""A fit that is there already: solve it again with other rows, go on with it, look at it again."""
+"""Work with an existing fit: solve it again with other rows, resume it, or inspect it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def refit(previous: Fit, folds: list[Moments], request: Request) -> Fit:
 
 
 def resume(previous: Fit, request: Request) -> Fit:
-    """Go on with the iteration of a fit: the steps that it made are not made again."""
+    """Resume the iteration of a fit, without repeating its steps."""
     clock, solver = Clock(), request.solver
     assert solver is not None
     system = system_of_fit(previous, request)
@@ -52,13 +52,13 @@ def _solved(
 ) -> Outcome:
     by_steps = solver.regularized_by_steps
     alpha = 0.0 if by_steps and request.alpha is None else request.alpha
-    rows = None  # the system knows all that is needed of them
+    rows = None  # the system has all that is needed
     work = Work(rows, request, previous.plan, solver, previous.basis, clock, alpha)  # type: ignore[arg-type]
     return (solve_by_steps if by_steps else solve_directly)(system, work)
 
 
 def system_of_fit(found: Fit, request: Request) -> MomentSystem | KernelMatrixSystem:
-    """Return the system that a fit solved, for a further look at it."""
+    """Return the system that a fit solved."""
     if found.folds is not None:
         return MomentSystem(found.folds, found.basis, request.intercept, request.units)
     assert found.dual_rows is not None

@@ -1,4 +1,4 @@
-"""What a fit is asked for, beside its rows: one frozen record that every step reads."""
+"""The parameters of a fit: one frozen record that every step reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mercer.solvers import BaseSolver
 
 @dataclass(frozen=True)
 class OneStream:
-    """All draws from one generator, one after another: a fit in one place."""
+    """All draws come from one generator, in sequence: used for a fit in one place."""
 
     rng: np.random.Generator
 
@@ -27,76 +27,76 @@ class OneStream:
     features = solve = basis
 
     def rows(self) -> int:
-        """Draw the base of the folds' seeds."""
+        """Draw the base of the shards' seeds."""
         return int(self.rng.integers(2**63))
 
 
 @dataclass(frozen=True)
 class ByPurpose:
-    """A generator for each purpose: the same on every engine, and after a restart.
+    """One generator per purpose: the same on every engine, and after a restart.
 
-    ``basis_seed`` is the user's own; with it functions are those of a fit in one place.
+    ``basis_seed`` is the user's seed; with it, functions match those of a fit in one place.
     """
 
     seed: int
     basis_seed: int | None = None
 
     def of(self, *purpose: int) -> np.random.Generator:
-        """Return the generator of a purpose."""
+        """Return the generator for a purpose."""
         return np.random.default_rng([self.seed, *purpose])
 
     def basis(self) -> np.random.Generator:
-        """Return the generator that functions are drawn with."""
+        """Return the generator that draws the functions."""
         return self.of(0) if self.basis_seed is None else np.random.default_rng(self.basis_seed)
 
     def features(self) -> np.random.Generator:
-        """Return the generator that chooses among candidates."""
+        """Return the generator that selects features from candidates."""
         return self.of(4)
 
     def rows(self) -> int:
-        """Return the seed itself: shards mix in their numbers."""
+        """Return the seed itself, to which shards add their numbers."""
         return self.seed
 
     def solve(self) -> np.random.Generator:
-        """Return the generator of whatever the choice of alpha or the solver draws."""
+        """Return the generator used by the choice of alpha and by the solver."""
         return self.of(1)
 
     def shard(self, number: int) -> OneStream:
-        """Return the draws of a fit to one shard."""
+        """Return the seeds of a fit to one shard."""
         return OneStream(self.of(2, number))
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a fit is asked for.
+    """The parameters of a fit.
 
     Attributes
     ----------
     targets : Targets
         Encodes y.
     kernel : Kernel
-        Its parameters may still have to be taken from data.
+        The kernel; its parameters may still have to be estimated from data.
     basis : object or "auto"
-        As the user gave it.
+        As given by the user.
     solver : BaseSolver or None
         None lets the cost model choose between moments and products.
     alpha, alphas, criterion
-        The penalty; None chooses it from the path by the criterion.
+        The penalty; if None, it is chosen from the path by the criterion.
     intercept : bool
-        Whether a constant is fitted.
+        Whether to fit an intercept.
     dtype, memory_limit
-        As the user gave them.
+        As given by the user.
     needs_sums : bool
-        Whether the basis must be one whose sums over rows add: for further rows, queries, shards,
-        or rows without labels.
+        Whether the fit needs moments, which can be added: for partial_fit, queries, shards, or
+        unlabelled rows.
     combination, rounds
         How shards are combined (:mod:`mercer.combine`).
     seeds : Seeds
-        Where random draws come from.
+        The sources of randomness.
     progress : Progress or None
-        Is called as work is done.
+        Called to report progress.
     previous : Fit or None
-        A fit of the same rows to go on from.
+        A fit of the same rows to resume.
     """
 
     targets: Targets
@@ -118,7 +118,7 @@ class Request:
 
     @property
     def open_alpha(self) -> bool:
-        """Whether alpha is to be chosen by the criterion."""
+        """Whether alpha has to be chosen by the criterion."""
         return self.alpha is None and not (self.solver and self.solver.regularized_by_steps)
 
     @property
@@ -128,54 +128,55 @@ class Request:
 
     @property
     def units(self) -> Array:
-        """Squares of the units that targets are kept in; shape (k,)."""
+        """Squared scale of each target column; shape (k,)."""
         return np.asarray(self.targets.scale**2)
 
     @property
     def _rule(self) -> Any:
-        """The rule that chooses the number of steps; None where alpha regularizes."""
+        """The rule that chooses the number of steps; None if alpha regularizes."""
         return None if self.solver is None else self.solver.rule()
 
     @property
     def folds(self) -> int:
-        """In how many pieces sums over rows are kept."""
+        """Number of folds in which sums over rows are kept."""
         if self._rule is not None:
             return int(self._rule.folds)
         return self.criterion.folds if self.alpha is None else 1
 
     @property
     def held_out(self) -> float | None:
-        """The share of rows in the second of two pieces; None deals them evenly."""
+        """The share of rows in the second of two folds; None means folds of equal size."""
         return None if self._rule is None else self._rule.held_out
 
     @property
     def reads_twice(self) -> bool:
-        """Whether the choice of alpha reads the rows a second time."""
+        """Whether the choice of alpha needs a second pass over the rows."""
         return self.criterion.second_pass and self.alpha is None
 
     @property
     def chooses_by(self) -> tuple[str, str]:
-        """What looks at other rows to choose, and what to use that does not."""
+        """The name of the held-out criterion or rule, and an alternative that needs no folds."""
         if self._rule is not None:
             return f"the rule '{self._rule.label}'", "stop=StopAfter(steps)"
         return self.criterion.label, "selection='gcv' or a number for alpha"
 
     @property
     def shard_dtype(self) -> str:
-        """The precision of shards' own problems: float64 unless another is asked for.
+        """The precision of the local problems of shards: float64 unless set by the user.
 
-        Shards with fewer rows than functions have directions that float32 would fill with noise.
+        In shards with fewer rows than functions, float32 would fill the empty directions with
+        noise.
         """
         return "float64" if self.dtype == "auto" else self.dtype
 
     def asked_basis(self) -> BasisTransformer | None:
-        """Return the basis that was asked for; None for "auto"."""
+        """Return the basis given by the user; None for "auto"."""
         if isinstance(self.basis, str) and self.basis == "auto":
             return None
         return as_basis(self.basis)
 
     def step_progress(self, stage: str = "solve", unit: str = "steps") -> StepProgress | None:
-        """Return what reports each step of a solver."""
+        """Return a callback that reports each step of a solver."""
         progress = self.progress
         if progress is None:
             return None

@@ -1,4 +1,4 @@
-"""What a fit found: coefficients, how they were solved for, and what it takes to go on."""
+"""The result of a fit: coefficients, how they were computed, and what is needed to resume."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from mercer.solvers import SolverPath
 from mercer.solvers.early_stopping import Run
 from mercer.validation import check_array, check_count, check_number
 
-#: Noise of float32 values in f, relative to the scale of y, that is warned of.
+#: Warn if float32 noise in f, relative to the scale of y, exceeds this.
 COARSE = 0.01
 
 
 @dataclass
 class Fit:
-    """The result of a fit."""
+    """The result of a fit: ``f(x) = h(x)'c + intercept``, with its plan and solution."""
 
     basis: BasisTransformer
     plan: Plan
@@ -44,12 +44,12 @@ class Fit:
     folds: list[Moments] | None = None  # None for the full kernel
     dual_rows: tuple[Array, Array] | None = None  # targets (n, k) and weights of the full kernel
     path: SolverPath | None = None  # of an iterative solver
-    run: Run | None = None  # to go on with; it is not copied or stored
+    run: Run | None = None  # to resume; not copied or stored
     combination: str = ""  # how shards were combined
-    communication: Communication | None = None  # what shards sent, and were sent
+    communication: Communication | None = None  # what was sent to and from shards
 
     def check_state(self, outputs: int) -> None:
-        """Refuse numbers that do not belong together, in a fit that was read from a file."""
+        """Raise ValueError if the parts of a fit read from a file are inconsistent."""
         check_number(self.alpha, "alpha", minimum=0.0)
         check_number(self.total_weight, "total_weight", above=0.0)
         check_number(self.weight, "weight", minimum=0.0)
@@ -60,7 +60,7 @@ class Fit:
             check_number(seconds, f"seconds of {stage}")
         self.plan.check_state()
         if (self.alphas is None) != (self.scores is None):
-            raise ValueError("alphas and scores must both be there, or neither")
+            raise ValueError("alphas and scores must both be given, or neither")
         if self.alphas is not None:
             check_array(self.alphas, "alphas", (None,))
             if not isinstance(self.scores, Scores):
@@ -90,10 +90,10 @@ class Fit:
 
 
 def float32_noise(basis: BasisTransformer, coefficients: Array) -> float:
-    """Return the noise that float32 values put into f, in units of the targets' scale.
+    """Return the noise in f caused by float32 rounding, relative to the scale of the targets.
 
-    Each value is rounded by up to half a unit in the last place, at random: what that does to
-    ``sum_j c_j h_j(x)`` grows with the size of c, and c grows as functions become alike.
+    Each value is rounded by up to half a unit in the last place, at random. The effect on ``sum_j
+    c_j h_j(x)`` grows with the size of c, and c grows as functions become more similar.
     """
     if basis.precision_ != "float32":
         return 0.0
@@ -102,9 +102,9 @@ def float32_noise(basis: BasisTransformer, coefficients: Array) -> float:
 
 
 def check_precision(found: Fit, hidden: int = 0) -> Fit:
-    """Mark a fit as coarse where float32, which was asked for, spoils it.
+    """Mark a fit as coarse if the requested float32 is not precise enough.
 
-    ``hidden`` is the number of directions that the rounding of its sums has hidden.
+    ``hidden`` is the number of directions lost in the rounding of the sums.
     """
     noise = float32_noise(found.basis, found.coefficients)
     if (noise <= COARSE and not hidden) or not found.solution.status.succeeded:
@@ -112,7 +112,7 @@ def check_precision(found: Fit, hidden: int = 0) -> Fit:
     what = (
         f"rounding of the sums hides {hidden} of {found.basis.size} directions"
         if hidden
-        else f"rounding of the values makes up about {noise:.1%} of the scale of y"
+        else f"rounding of the values adds noise of about {noise:.1%} of the scale of y"
     )
     reason = f"{what} ({found.solution.reason}): use dtype='auto' or 'float64', or a larger alpha"
     return replace(found, solution=replace(found.solution, status=Status.COARSE, reason=reason))
@@ -126,7 +126,7 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Add the time spent inside to a stage."""
+        """Add the time spent in the context to a stage."""
         start = time.perf_counter()
         try:
             yield

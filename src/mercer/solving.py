@@ -1,4 +1,4 @@
-"""From a system to coefficients: directly, by steps that are stopped early, or by products."""
+"""Solve a system: directly, iteratively with early stopping, or by products."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mercer.solvers.early_stopping import Run
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solver made of a system; fields are those of :class:`~mercer.result.Fit`."""
+    """The outcome of a solve; fields are those of :class:`~mercer.result.Fit`."""
 
     coefficients: Array
     intercept: Array
@@ -42,14 +42,14 @@ def solve_directly(system: Any, work: Work) -> Outcome:
             effective = system.spectrum.effective_dimension(alpha)
     with work.clock.stage("solve"):
         solution = work.solver.solve(system, alpha)
-        if work.solver.cuts_off:  # a count of components, known from the solve
+        if work.solver.cuts_off:  # the number of components, known from the solve
             effective = system.spectrum.effective_dimension(alpha)
         coefficients, constant = system.coefficients(solution.value)
     return Outcome(coefficients, constant, solution, alpha, path, scores, effective)
 
 
 def solve_by_steps(system: Any, work: Work) -> Outcome:
-    """Run an iterative solver, from where an earlier run stopped if there is one."""
+    """Run an iterative solver, resuming an earlier run if there is one."""
     request, alpha = work.request, work.alpha
     assert alpha is not None
     run = None if request.previous is None else request.previous.run
@@ -68,14 +68,14 @@ def solve_by_steps(system: Any, work: Work) -> Outcome:
 
 
 def solve_by_products(system: Any, work: Work) -> Outcome:
-    """Run conjugate gradients, from the solution of an earlier fit if there is one."""
+    """Run conjugate gradients, starting from the solution of an earlier fit if there is one."""
     request, solver, alpha = work.request, work.solver, work.alpha
     assert alpha is not None
     start = None if request.previous is None else request.previous.solution.value
     if start is not None and start.shape != system.b.shape:
         start = None
     tolerance = solver.tolerance or system.tolerance
-    # Products run on all cores by themselves; what else there is, is small.
+    # Products use all cores by themselves; the rest is small.
     with work.clock.stage("solve"), blas_threads(1):
         solution = conjugate_gradients(
             system,
@@ -89,7 +89,7 @@ def solve_by_products(system: Any, work: Work) -> Outcome:
     return Outcome(coefficients, constant, solution, alpha, path=path)
 
 
-#: How a system is solved, by what the solver needs of it.
+#: The function that solves a system, by what the solver needs.
 SOLVES: dict[str, Callable[[Any, Work], Outcome]] = {
     "matrix": solve_directly,
     "steps": solve_by_steps,

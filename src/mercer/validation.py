@@ -1,4 +1,4 @@
-"""Every message a user can get for bad input: what must be, what was got, what to try."""
+"""Validation of user input. Messages say what is required, what was given, and what to try."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ T = TypeVar("T")
 
 
 class MercerWarning(UserWarning):
-    """Something was changed on the user's behalf, who can act on it."""
+    """A warning that the user can act on."""
 
 
 class MemoryLimitError(MemoryError, ValueError):
-    """The plan of a fit does not fit into ``memory_limit``; nothing was read or computed yet."""
+    """The planned fit exceeds ``memory_limit``; nothing was read or computed yet."""
 
 
 class EngineError(RuntimeError):
-    """A cluster cannot go on: its workers are gone, or tasks end them. Nothing was fitted."""
+    """A cluster cannot continue: its workers are gone, or tasks crash them. Nothing was fitted."""
 
 
 def warn(message: str) -> None:
-    """Warn at the line of the user's that called the library, however deep the cause is."""
+    """Issue a MercerWarning attributed to the user's line that called the library."""
     level, frame = 2, sys._getframe(1)
     ours = ("mercer.", "contextlib")
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(ours):
@@ -38,7 +38,7 @@ def warn(message: str) -> None:
 
 
 def closest(name: str, options: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the nearest option, or all options if none is near.
+    """Return ``"; did you mean 'x'?"`` for the closest option, or list all if none is close.
 
     >>> closest("gausian", ["gaussian", "linear"])
     "; did you mean 'gaussian'?"
@@ -52,7 +52,7 @@ def closest(name: str, options: Iterable[str]) -> str:
 
 
 def from_alias(value: Any, aliases: Mapping[str, type[T]], kind: type, parameter: str) -> T:
-    """Turn a string into a new object of the class it names; pass objects of ``kind`` through."""
+    """Convert a name to a new object of its class; pass objects of ``kind`` through."""
     if isinstance(value, str):
         if value not in aliases:
             raise ValueError(f"unknown {parameter} {value!r}{closest(value, aliases)}")
@@ -61,7 +61,7 @@ def from_alias(value: Any, aliases: Mapping[str, type[T]], kind: type, parameter
         return value  # type: ignore[return-value]
     if isinstance(value, type):
         raise TypeError(
-            f"{parameter} must be an object, got the class {value.__name__}: "
+            f"{parameter} must be an instance, got the class {value.__name__}: "
             f"write {value.__name__}()"
         )
     raise TypeError(
@@ -73,8 +73,9 @@ def from_alias(value: Any, aliases: Mapping[str, type[T]], kind: type, parameter
 def check_number(
     value: Any, name: str, *, minimum: float = -np.inf, above: float = -np.inf, hint: str = ""
 ) -> float:
-    """Return ``value`` as a float that is finite, at least ``minimum`` and over ``above``."""
-    wanted = f"over {above:g}" if above > -np.inf else f"at least {minimum:g}" * (minimum > -np.inf)
+    """Return ``value`` as a finite float, at least ``minimum`` and greater than ``above``."""
+    at_least = f"at least {minimum:g}" if minimum > -np.inf else ""
+    wanted = f"greater than {above:g}" if above > -np.inf else at_least
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number {wanted}, got {value!r}{hint}")
     number = float(value)
@@ -84,16 +85,16 @@ def check_number(
 
 
 def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
-    """Return ``value`` as an int that is at least ``minimum``."""
+    """Return ``value`` as an int, at least ``minimum``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number of at least {minimum}, got {value!r}")
+        raise TypeError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value!r}")
     return int(value)
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """Return a yes or no: True, False, 1 or 0; a word such as "no" would count as yes."""
+    """Return a bool from True, False, 1 or 0; a string such as "no" would be truthy."""
     if not isinstance(value, (bool, np.bool_, Integral)) or value not in (0, 1):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
@@ -107,7 +108,7 @@ def check_choice(value: Any, name: str, options: Sequence[str]) -> str:
 
 
 def check_alphas(alphas: Any) -> Array:
-    """Return the values of a path: finite, non-negative, at least one."""
+    """Return the alphas of a path: at least one, all finite and nonnegative."""
     try:
         values = np.atleast_1d(np.asarray(alphas, dtype=float))
     except (TypeError, ValueError) as error:
@@ -120,7 +121,7 @@ def check_alphas(alphas: Any) -> Array:
 
 
 def column_label(index: int, names: Sequence[str] | None) -> str:
-    """Name a column for a message."""
+    """Return the label of a column for a message."""
     return f"column {index}" + (f" ({names[index]!r})" if names is not None else "")
 
 
@@ -132,15 +133,15 @@ def check_finite(
     names: Sequence[str] | None = None,
     what: str = "X",
 ) -> None:
-    """Refuse NaN and infinity, naming the first row and column that hold one.
+    """Raise ValueError for NaN or infinity, naming the first row and column with one.
 
-    Rows count from ``start``, or are those numbered ``rows``.
+    Row numbers start at ``start``, or are given by ``rows``.
     """
     values = X.data if hasattr(X, "tocsr") else np.asarray(X)
     if values.dtype.kind not in "fc":
         return
-    # One sum is finite exactly when no value is NaN or infinite, short of overflow; it is a
-    # single pass without a temporary, so the exact test runs only where it is suspicious.
+    # Barring overflow, the sum is finite exactly if no value is NaN or infinite. It is a single
+    # pass without a temporary; the exact test runs only if the sum is not finite.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
             return
@@ -163,17 +164,17 @@ def check_finite(
 
 
 def check_overflow(values: Array, precision: str) -> None:
-    """Refuse kernel values, or sums of them, that are not finite."""
+    """Raise ValueError if kernel values, or sums of them, are not finite."""
     if not np.isfinite(values).all():
         raise ValueError(
-            f"values of the kernel overflow {precision}: scale the columns of X "
+            f"kernel values overflow {precision}: scale the columns of X "
             f"(sklearn.preprocessing.StandardScaler)"
             + (", or use dtype='float64'" if precision == "float32" else "")
         )
 
 
 def check_weight(weight: Array, *, start: int = 0) -> None:
-    """Refuse weights that are negative or not finite."""
+    """Raise ValueError if a weight is negative or not finite."""
     bad = ~(np.isfinite(weight) & (weight >= 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
@@ -183,7 +184,7 @@ def check_weight(weight: Array, *, start: int = 0) -> None:
 
 
 def check_total_weight(total: float) -> None:
-    """Refuse weights that are all zero."""
+    """Raise ValueError if all weights are zero."""
     if not total > 0:
         raise ValueError(
             "sample_weight is zero for all rows: at least one row must have a positive weight"
@@ -191,10 +192,10 @@ def check_total_weight(total: float) -> None:
 
 
 def check_same_length(n_rows: int, other: Any, name: str) -> None:
-    """Refuse an array that has another number of rows than X."""
+    """Raise ValueError if an array does not have as many rows as X."""
     if len(other) != n_rows:
         raise ValueError(
-            f"{name} must have one value a row of X: X has {n_rows} rows, {name} has {len(other)}"
+            f"{name} must have one value per row of X: X has {n_rows} rows, {name} has {len(other)}"
         )
 
 
@@ -218,4 +219,4 @@ def check_array(value: Any, name: str, shape: tuple[int | None, ...], kind: str 
     return value
 
 
-_KINDS = {"f": "floats", "iu": "whole numbers"}
+_KINDS = {"f": "floats", "iu": "integers"}

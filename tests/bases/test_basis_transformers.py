@@ -161,7 +161,7 @@ def test_a_precomputed_kernel_has_no_points(sampling):
     ("basis", "error", "words"),
     [
         (Landmarks(0), ValueError, "n_components of Landmarks must be at least 1, got 0"),
-        (Landmarks(2.5), TypeError, "n_components of Landmarks must be a whole number"),
+        (Landmarks(2.5), TypeError, "n_components of Landmarks must be an integer"),
         (RandomFeatures(-3), ValueError, "n_components of RandomFeatures must be at least 1"),
         (Landmarks(5, sampling="unifrom"), ValueError, "did you mean 'uniform'"),
         (Landmarks(sampling=np.ones((3, 5))), ValueError, r"must have shape \(M, 2\)"),

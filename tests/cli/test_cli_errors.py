@@ -69,7 +69,7 @@ def test_other_labels_in_the_test_file(run, csv, frame):
 def test_a_file_that_is_no_model(command, run, csv):
     result = run(command[0], "rows.csv", *command[1:])
     assert result.exit_code == 2
-    assert "rows.csv cannot be read as a model: it is no safetensors file" in result.stderr
+    assert "rows.csv cannot be read as a model: it is not a safetensors file" in result.stderr
 
 
 def test_debug_raises(run, csv):

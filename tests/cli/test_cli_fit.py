@@ -32,7 +32,7 @@ def test_regression_on_csv(run, csv, frame):
         ("stars", "auto", "classification (the target is 5 different", KernelClassifier),
         ("serial", "auto", "regression (the target is more than 20", KernelRegressor),
         ("price", "auto", "regression (the target is decimal", KernelRegressor),
-        ("stars", "regression", "regression (asked for)", KernelRegressor),
+        ("stars", "regression", "regression (requested)", KernelRegressor),
     ],
 )
 def test_task(target, task, why, kind, run, parquet):

@@ -24,10 +24,10 @@ def refused(result, message, before):
         (("--budget", 121), "budget must be at most the 120 rows of the pool"),
         (("--budget", 0), "budget must be at least 1"),
         (("--id", "serail"), "did you mean 'serial'"),
-        (("--id", "stars"), "ids must be different in every row"),
-        (("--id", "width"), "columns must not list the ids"),
-        (("--id", "weight"), "must not be called 'weight'"),
-        (("--columns", "width,color"), "must hold numbers"),
+        (("--id", "stars"), "ids must be unique"),
+        (("--id", "width"), "columns must not include the ids"),
+        (("--id", "weight"), "must not be named 'weight'"),
+        (("--columns", "width,color"), "must be numeric"),
         (("--columns", "with"), "did you mean 'width'"),
         (("--out", "sheet.xlsx"), "a .csv or .parquet file"),
         (("--out", "rows.csv"), "would overwrite"),
@@ -49,9 +49,9 @@ def test_a_sheet_is_never_overwritten(run, csv):
     run("label", csv, *OPTIONS, "--out", "sheet.csv")
     before = files()
     again = run("label", csv, *OPTIONS, "--out", "sheet.csv")
-    refused(again, "is there already, and labels would be lost", before)
+    refused(again, "already exists, and labels would be lost", before)
     other = run("label", csv, *OPTIONS, "--out", "sheet.parquet")  # it would share the record
-    refused(other, "sheet.json is there already", before)
+    refused(other, "sheet.json already exists", before)
     fitted = run("fit", csv, "--labels", "sheet.csv", "--out", "sheet.json")
     refused(fitted, "would overwrite", before)
 
@@ -85,7 +85,7 @@ def test_bad_sheets(kind, run, frame, request):
     gaps = good.assign(label=good.label.where(good.row > second, None))
     cases = [
         (good.assign(row=good.row.where(good.row != first, absent)), f"but '{absent}' was not"),
-        (good.assign(row=good.row + 1000), "ids of rows that were drawn"),
+        (good.assign(row=good.row + 1000), "ids of drawn rows"),
         (twice, f"'{first}' is in 2: keep one"),
         (pd.concat([good, other]), f"'{first}' is in 2, with contradicting labels"),
         (gaps, f"2 of {len(good)} have none, with the ids '{first}', '{second}': fill them in, or"),
@@ -94,7 +94,7 @@ def test_bad_sheets(kind, run, frame, request):
         (good.drop(columns="weight"), "has no column 'weight'"),
         (good.drop(columns="label"), "has no column 'label'"),
         (good.drop(columns="row"), "has no column 'row'"),
-        (good.assign(weight=1.0), f"the one of id '{first}' is"),
+        (good.assign(weight=1.0), f"the weight of id '{first}' is"),
     ]
     for table, message in cases:
         write(table, path)
@@ -124,7 +124,7 @@ def test_a_changed_pool(run, csv, frame):
     swapped.loc[[3, 4], "serial"] = [4, 3]
     for other, message in (
         (value, "it has other values, or the same in another order"),
-        (frame.drop(index=100), "it has 119 rows where there were 120"),
+        (frame.drop(index=100), "it has 119 rows instead of 120"),
         (frame.iloc[::-1], "it has other values, or the same in another order"),
         (swapped, "it has other ids, or the same in another order"),
     ):
@@ -142,8 +142,8 @@ def test_a_changed_pool(run, csv, frame):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        (None, "with its record sheet.json beside it"),
-        ("{", "got no JSON"),
+        (None, "with its record sheet.json next to it"),
+        ("{", "got bad JSON"),
         ("[]", "got other JSON"),
         ('{"format": "mercer sheet", "version": 2}', "record of version 1, got 2"),
         ('{"format": "mercer sheet", "version": 1}', "is damaged"),

@@ -58,7 +58,7 @@ def test_an_interrupted_search_is_a_model(solver, basis, interrupt):
     X, y = rows(), targets(rows())
     interrupt(3 * 4 + 1)  # in the fifth step of the second fold
     model = model_of(solver, basis, StopByFolds(3))
-    with pytest.warns(MercerWarning, match="interrupted while the best step was sought"):
+    with pytest.warns(MercerWarning, match="interrupted in the search for the best step"):
         model.fit(X, y)
     assert solution(model).status is Status.INTERRUPTED
     assert model.validation_curve_.shape == (4,)

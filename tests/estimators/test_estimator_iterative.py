@@ -123,7 +123,7 @@ def test_a_step_that_is_too_long_warns_and_leaves_the_best_model(basis, rule, ti
     model = KernelRegressor(LaplacianL1(1.0), BASES[basis](), solver=solver, random_state=0)
     if rule == "steps":  # four steps may be too few to notice
         model.set_params(solver__stop=StopAfter(60))
-    with pytest.warns(MercerWarning, match=r"break-down.*step_size"):
+    with pytest.warns(MercerWarning, match=r"breakdown.*step_size"):
         model.fit(X, y)
     assert solution(model).status is Status.BREAKDOWN
     for rows_ in (X, NEW):

@@ -39,7 +39,7 @@ def test_pieces_are_kept_over_batches_and_cannot_be_forgotten_from(stop):
     with pytest.raises(ValueError, match=r"which fold .* use stop=StopAfter\(steps\)"):
         model.forget(X[:5], y[:5])
     model.set_params(solver__stop=StopByFolds(2))
-    with pytest.raises(ValueError, match=r"'lowest 2-fold.*' needs sums kept .*stop=StopAfter"):
+    with pytest.raises(ValueError, match=r"'lowest 2-fold.*' needs moments in .*stop=StopAfter"):
         model.partial_fit(X[:5], y[:5])
     model.set_params(solver__stop=StopAfter(3)).partial_fit(X[:5], y[:5])
     assert model.best_step_ == 3

@@ -221,14 +221,14 @@ def test_a_label_column_that_is_named_is_no_feature(tmp_path):
 
 REFUSED = {
     "no budget": ({"budget": 0}, "budget must be at least 1"),
-    "half a row": ({"budget": 1.5}, "whole number"),
+    "half a row": ({"budget": 1.5}, "an integer"),
     "more than the pool": ({"budget": N + 1}, "at most the 400 rows of the pool"),
-    "no penalty": ({"alpha": 0}, "alpha must be a finite number over 0"),
-    "a negative penalty": ({"alpha": -1.0}, "alpha must be a finite number over 0"),
-    "NaN": ({"alpha": np.nan}, "alpha must be a finite number over 0"),
+    "no penalty": ({"alpha": 0}, "alpha must be a finite number greater than 0"),
+    "a negative penalty": ({"alpha": -1.0}, "alpha must be a finite number greater than 0"),
+    "NaN": ({"alpha": np.nan}, "alpha must be a finite number greater than 0"),
     "a word": ({"alpha": "gcv"}, "or 'auto', got 'gcv'"),
     "None": ({"alpha": None}, "alpha must be a number"),
-    "precomputed": ({"kernel": "precomputed"}, "precomputed kernel has no pool"),
+    "precomputed": ({"kernel": "precomputed"}, "precomputed kernel has no rows to draw"),
     "a basis": ({"basis": "landmark"}, "landmarks"),
     "a precision": ({"dtype": "float16"}, "dtype"),
     "no shards": ({"shards": 0}, "shards"),
@@ -277,7 +277,7 @@ def test_a_round_before_the_fit_or_of_nothing_is_refused():
 
 
 def test_functions_that_are_0_everywhere_have_no_scores():
-    with pytest.raises(ValueError, match="no row has a score above 0"):
+    with pytest.raises(ValueError, match="no row has a positive score"):
         labeller("landmarks", kernel="linear").fit(np.zeros((60, 2)))
 
 

@@ -232,7 +232,7 @@ def test_the_cost_model_takes_products_where_moments_are_dear(monkeypatch):
     monkeypatch.setattr(mercer.plan.moments_or_products.cost, "NARROW", 1e12)
     found = model("auto", Landmarks(300)).fit(X, Y)
     assert found.fit_.plan.sample > 0
-    assert "cost model" in str(found.summary())
+    assert "estimated cost" in str(found.summary())
     assert model("ridge", Landmarks(300)).fit(X, Y).fit_.plan.sample == 0
 
 

@@ -165,7 +165,7 @@ def test_a_class_that_comes_later_is_refused_with_its_row():
     X, y = rows(), np.arange(30) % 2
     model = KernelClassifier(basis="landmarks", alpha=1e-3).partial_fit(X, y)
     before = model.predict(NEW)
-    with pytest.raises(ValueError, match=r"a class that was not there at first: .*7.* at row 3"):
+    with pytest.raises(ValueError, match=r"a class that is not known: .*7.* at row 3"):
         model.partial_fit(X, np.where(np.arange(30) == 3, 7, y))
     np.testing.assert_array_equal(model.predict(NEW), before)
 
@@ -173,7 +173,7 @@ def test_a_class_that_comes_later_is_refused_with_its_row():
 def test_announced_classes_do_not_outlive_a_batch_that_failed():
     X, y = rows(), np.arange(30) % 2
     model = KernelClassifier(basis="landmarks", alpha=1e-3)
-    with pytest.raises(ValueError, match="one value a row"):
+    with pytest.raises(ValueError, match="one value per row"):
         model.partial_fit(X, y[:5], classes=[5, 6, 7])
     assert model.fit(X, y).classes_.tolist() == [0, 1]
 
@@ -195,7 +195,7 @@ def bad_batches():
         "NaN in X": ((hole, y), "NaN at row 25, column 1"),
         "infinity in y": ((X, holes), "y contains infinity"),
         "columns": ((X[:, :1], y), "1 features"),
-        "length": ((X, y[:5]), "one value a row"),
+        "length": ((X, y[:5]), "one value per row"),
         "weights": ((X, y, -weights()), "sample_weight must be finite and at least 0"),
         "outputs": ((X, np.column_stack([y, y])), "y must have 1 columns as before, got 2"),
     }
@@ -233,7 +233,7 @@ def test_the_full_kernel_has_no_batches_and_says_why():
     with pytest.raises(AttributeError, match="partial_fit") as caught:
         model.partial_fit(rows(), targets(rows()))
     reason = str(caught.value) + str(caught.value.__cause__)
-    assert "use basis='landmarks' or basis='random_features'" in reason
+    assert "use basis='landmarks' or 'random_features'" in reason
 
 
 def test_a_precomputed_kernel_has_no_batches():
@@ -243,7 +243,7 @@ def test_a_precomputed_kernel_has_no_batches():
 def test_forgetting_all_rows_is_refused():
     X, y = rows(), targets(rows())
     model = GIVEN_GAUSSIAN.estimator().fit(X, y)
-    with pytest.raises(ValueError, match="forget would leave no rows: the model holds 30, 30"):
+    with pytest.raises(ValueError, match="forget would leave no rows: the model has 30, 30"):
         model.forget(X, y)
 
 
@@ -265,7 +265,7 @@ def test_leave_one_out_needs_the_rows_and_says_so():
     X, y = rows(), targets(rows())
     model = GIVEN_GAUSSIAN.estimator(alpha="auto", selection="loo").fit(X[:20], y[:20])
     before = model.predict(NEW)
-    with pytest.raises(ValueError, match=r"needs the rows again.*use selection='gcv'"):
+    with pytest.raises(ValueError, match=r"needs a second pass over the rows.*use selection='gcv'"):
         model.partial_fit(X[20:], y[20:])
     np.testing.assert_array_equal(model.predict(NEW), before)
     model.set_params(selection=GCV()).partial_fit(X[20:], y[20:])

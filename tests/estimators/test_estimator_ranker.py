@@ -249,7 +249,7 @@ REFUSED = {
     "qid": ((X, Y, QID[:5]), {}),
     "single row": ((X, Y, np.arange(N)), {}),
     "NaN": ((X, np.where(Y > 3, np.nan, Y), QID), {}),
-    "one number a row": ((X, np.c_[Y, Y], QID), {}),
+    "one number per row": ((X, np.c_[Y, Y], QID), {}),
     "pair_weighting": ((X, Y, QID), {"pair_weighting": "row"}),
     "precomputed": ((np.eye(N), Y, QID), {"kernel": "precomputed", "basis": Landmarks(5)}),
 }

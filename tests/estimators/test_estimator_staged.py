@@ -80,7 +80,7 @@ def test_direct_solvers_have_no_steps():
     with pytest.raises(AttributeError, match="solved directly"):
         next(model.staged_predict(X))
     model = KernelRegressor(solver=KCGM(StopAfter(3))).fit(X, y)
-    with pytest.raises(AttributeError, match=r"looks at no other rows: use stop='kfold'"):
+    with pytest.raises(AttributeError, match=r"uses no held-out rows: use stop='kfold'"):
         _ = model.validation_curve_
     with pytest.raises(AttributeError, match="no effective dimension"):
         _ = model.effective_dimension_

@@ -35,7 +35,7 @@ def test_it_says_what_was_chosen_and_why():
 
 def test_given_settings_are_called_given():
     found = text(basis=Landmarks(7), alpha=0.5, random_state=0)
-    for part in ("Landmarks with 7 functions", "asked for", "0.5 (given)"):
+    for part in ("Landmarks with 7 functions", "requested", "0.5 (given)"):
         assert part in found
 
 
@@ -47,10 +47,10 @@ def test_functions_that_were_left_out_are_counted():
 
 
 def test_the_end_of_the_path_is_pointed_out():
-    assert "the smallest tried, a smaller one may be better" in text(alphas=[1e-4, 1e2, 1e3])
+    assert "the smallest tried: a smaller one may be better" in text(alphas=[1e-4, 1e2, 1e3])
     noise = np.random.default_rng(0).standard_normal(30)
     model = KernelRegressor(alphas=[1e-4, 1.0, 10.0]).fit(X, noise)
-    assert "the largest tried, there may be little to learn" in str(model.summary())
+    assert "the largest tried: there may be little to learn" in str(model.summary())
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_fit_in_float32_says_so():
 
 def test_kernels_are_written_out():
     found = text(kernel=Gaussian(np.array([0.5, 2.0])) + Linear() * Matern(2.5, 0.25), alpha=1e-3)
-    assert "(Gaussian(bandwidth=one a column, 0.5 to 2)" in found
+    assert "(Gaussian(bandwidth=one per column, 0.5 to 2)" in found
     assert "(Linear() * Matern(nu=2.5, bandwidth=0.25)))" in found.replace(
         "bandwidth=0.25, nu=2.5", "nu=2.5, bandwidth=0.25"
     )

@@ -117,7 +117,7 @@ def test_rows_come_and_go():
 
 REFUSED = {
     "no row has a label": ({}, (X, np.full(300, np.nan)), {}),
-    "sums over rows": ({"solver": "pcg"}, (X, PARTLY), {}),
+    "unlabelled rows need moments": ({"solver": "pcg"}, (X, PARTLY), {}),
     "drop these rows": ({"alpha": "auto", "selection": "loo"}, (X, PARTLY), {}),
     "2 columns of X": ({}, (X, Y), {"X_unlabelled": X[:, :1]}),
     "must be rows": ({}, (X, Y), {"X_unlabelled": X[0]}),

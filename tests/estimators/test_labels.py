@@ -78,7 +78,7 @@ def test_ids_of_an_array(tmp_path):
     found = write_sheet(labeller(), pool, path).with_labels({NAMES[row]: Y[row] for row in rows})
     assert path.read_text().startswith("id,draws,weight,label,x0,x1\n")
     np.testing.assert_array_equal(join(pool, found).y, Y[rows])
-    with pytest.raises(ValueError, match="the pool must have the same: pass"):
+    with pytest.raises(ValueError, match="the pool must have the same ids: pass"):
         join(X, found)
     with pytest.raises(ValueError, match="other ids"):
         join(LabelPool(X, ids=NAMES[::-1]), found)
@@ -136,7 +136,7 @@ def test_rounds(tmp_path):
     again = draw_again(ImportanceLabeller(random_state=0), LabelPool(X), second)
     np.testing.assert_array_equal(again.indices_, drawn.indices_)
     np.testing.assert_array_equal(again.select(20), drawn.select(20))
-    with pytest.raises(ValueError, match="must come out the same"):
+    with pytest.raises(ValueError, match="must be reproduced"):
         draw_again(ImportanceLabeller(random_state=1), LabelPool(X), second)
     with pytest.raises(ValueError, match="it has not drawn the ids"):
         write_sheet(labeller(), X, tmp_path / "third.csv", before=second)
@@ -170,7 +170,7 @@ def test_text_that_is_not_utf_8(sheet):
     ("change", "message"),
     [
         (lambda lines: [*lines, ",1,1.0,2.0,0,0"], "every row of .* must have a value in 'row'"),
-        (lambda lines: [lines[0].replace("x1", "x0"), *lines[1:]], "'x0' again"),
+        (lambda lines: [lines[0].replace("x1", "x0"), *lines[1:]], "'x0' twice"),
         (lambda lines: [*lines[:3], lines[3] + ",1", *lines[4:]], "as many values as the first"),
     ],
 )
@@ -241,8 +241,8 @@ def test_numbers_in_parquet(tmp_path):
         ([" a", "a", *range(N - 2)], "share 'a'"),
         (["", *range(N - 1)], "row 0 of the pool has none"),
         (NAMES[1:], "has 150 rows, got 149 ids"),
-        (X[:, 0], "ids must be whole numbers or text, but row 0"),
-        ("name", "for files and data frames, got ndarray"),
+        (X[:, 0], "ids must be integers or text, but row 0"),
+        ("name", "need a file or a data frame, got ndarray"),
     ],
 )
 def test_ids_that_cannot_be(ids, message):
@@ -259,7 +259,7 @@ def test_ids_that_are_missing_in_a_file(tmp_path):
         with pytest.raises(ValueError, match=r"row 7 of .* has none"):
             LabelPool(tmp_path / name, ["width"], "name")
     np.save(tmp_path / "pool.npy", X)
-    with pytest.raises(ValueError, match="ids must not be named"):
+    with pytest.raises(ValueError, match="ids must not be a name"):
         LabelPool(tmp_path / "pool.npy", ids="name")
 
 
@@ -271,7 +271,7 @@ def test_unknown_labels_and_files_in_the_way(sheet, tmp_path):
         found.save(sheet)
     with pytest.raises(FileExistsError, match="labels would be lost"):
         write_sheet(labeller(), X, sheet)
-    with pytest.raises(ValueError, match="a file of their own"):
+    with pytest.raises(ValueError, match="a separate file"):
         write_sheet(labeller(), X, tmp_path / "new.csv", label_studio=tmp_path / "new.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sheet.csv", "sheet.json"]
 

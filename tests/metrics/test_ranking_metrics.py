@@ -99,7 +99,7 @@ def test_queries_without_relevance():
         (lambda: ndcg([1, 2], [0, 1, 2]), "scores"),
         (lambda: pairwise_error([1, np.nan], [0, 1]), "NaN"),
         (lambda: pairwise_error([1, 2], [0, 1], qid=[1]), "qid"),
-        (lambda: pairwise_error([[1, 2]], [0, 1]), "one number a row"),
+        (lambda: pairwise_error([[1, 2]], [0, 1]), "one number per row"),
     ],
 )
 def test_what_cannot_be_is_refused(call, said):

@@ -120,7 +120,7 @@ CHANGES = {
     ),
     "folds of another length": (tensor("path.by_fold", lambda a: a[:, 1:]), "by_fold must have"),
     "a curve that is not": (tensor("path.residuals", lambda a: a * np.nan), "finite"),
-    "folds without a curve": (put("fit", "path", "validation_error", None), "both be there"),
+    "folds without a curve": (put("fit", "path", "validation_error", None), "both be given"),
     "more steps than residuals": (put("fit", "solution", "steps", 10**6), "steps must be from 0"),
     "fewer steps than none": (put("fit", "solution", "steps", -1), "steps must be from 0"),
     "a path among the findings": (put("fit", "found", "path", {"dict": {}}), "must not be a part"),

@@ -150,7 +150,9 @@ def test_weights_count_as_rows_only_where_they_repeat_them():
 
 def test_moments_of_other_functions_do_not_add():
     one, two = (Moments.of(np.ones((3, size)), np.ones((3, 1))) for size in (1, 2))
-    with pytest.raises(ValueError, match=r"only over one basis .* \(1, 1\) and \(2, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"only be added for the same basis .* \(1, 1\) and \(2, 1\)"
+    ):
         _ = one + two
 
 

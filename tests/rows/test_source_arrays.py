@@ -46,7 +46,7 @@ def test_mapped_arrays_are_not_resident(tmp_path, X, y):
     [
         (lambda X: ArraySource(X[:, 0]), "Reshape your data"),
         (lambda X: ArraySource(X + 1j), "Complex data not supported"),
-        (lambda X: ArraySource(X.astype(str)), "must hold numbers"),
+        (lambda X: ArraySource(X.astype(str)), "must contain numbers"),
         (lambda X: ArraySource(X[:0]), r"0 sample\(s\)"),
         (lambda X: ArraySource(X[:, :0]), r"0 feature\(s\)"),
         (lambda X: ArraySource(np.array([["a", 1.0]], dtype=object)), "encode them"),
@@ -148,7 +148,7 @@ def test_missing_values_of_frames_are_nan(kind):
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_text_column_of_a_frame_is_named(kind, backend):
     frame = FRAMES[kind]({"a": [1.5, 2.5], "town": ["x", "y"]})
-    with pytest.raises(ValueError, match=r"column 'town' .*leave it out with columns="):
+    with pytest.raises(ValueError, match=r"column 'town' .*exclude it with columns="):
         as_source(frame)
 
 

@@ -27,7 +27,7 @@ def test_queries_of_arrays_are_cut_like_the_rows(X, y):
     for query in (y, da.from_array(y, chunks=11)):
         assert queries(partitions(rows, y, query=query)) == wanted
     assert not partitions(rows, y)[0].source.has_query
-    with pytest.raises(ValueError, match="qid must have one entry a row of X, which has 53"):
+    with pytest.raises(ValueError, match="qid must have one entry per row of X, which has 53"):
         partitions(rows, y, query=y[:5])
 
 

@@ -71,7 +71,7 @@ def test_unknown_extensions(tmp_path):
 
 def test_folders(tmp_path, X):
     write(tmp_path / "notes.txt", "hello")
-    refuses(lambda: open_rows(tmp_path), "must hold .parquet files", "notes.txt")
+    refuses(lambda: open_rows(tmp_path), "must have .parquet files", "notes.txt")
     refuses(lambda: CsvSource(tmp_path), "got a folder", error=IsADirectoryError)
     pq.write_table(table(X), tmp_path / "a.parquet")
     assert open_rows(tmp_path).n_rows == len(X)
@@ -106,7 +106,9 @@ def test_contradictory_columns(csv, parquet):
 
 def test_text_among_the_features(csv, tmp_path, X, labels):
     refuses(lambda: CsvSource(csv), "'town'", "encode it", "columns=")
-    refuses(lambda: CsvSource(csv, weight="town", columns=["area"]), "'town'", "must hold numbers")
+    refuses(
+        lambda: CsvSource(csv, weight="town", columns=["area"]), "'town'", "must contain numbers"
+    )
     pq.write_table(table(X, kind=labels), tmp_path / "a.parquet")
     refuses(lambda: ParquetSource(tmp_path / "a.parquet"), "'kind'", "encode it", "columns=")
 

@@ -67,7 +67,7 @@ def test_queries_of_archives_that_are_refused(tmp_path, X, y):
     assert not NpzSource(path).has_query
     assert not open_rows(path).has_query
     refuses(lambda: NpzSource(path, query="qids"), "no array 'qids'", "did you mean 'qid'")
-    refuses(lambda: NpzSource(path, query="y"), "array of its own", "'y'")
+    refuses(lambda: NpzSource(path, query="y"), "a separate array", "'y'")
     refuses(lambda: NpzSource(path, query="short"), "'short' in", "1-D", "53 rows")
     refuses(lambda: NpzSource(path, query="days"), "'days' in", "numbers or text", "datetime64")
     refuses(lambda: list(NpzSource(path, query="gap").blocks(9)), "a.npz", "nan at row 1")

@@ -161,9 +161,9 @@ def test_only_the_needed_chunks_are_read(tmp_path, X, y, small_chunks, monkeypat
     [
         ("high qid:1 1:2", ["label", "'high'"]),
         ("1,2 qid:1 1:2", ["label", "'1,2'"]),
-        ("1 qid:a 1:2", ["qid must be a whole number", "'qid:a'"]),
-        ("1 qid:1.5 1:2", ["qid must be a whole number", "'qid:1.5'"]),
-        (f"1 qid:{10**30} 1:2", ["qid must be a whole number"]),
+        ("1 qid:a 1:2", ["qid must be an integer", "'qid:a'"]),
+        ("1 qid:1.5 1:2", ["qid must be an integer", "'qid:1.5'"]),
+        (f"1 qid:{10**30} 1:2", ["qid must be an integer"]),
         ("1 1:2 qid:3", ["right after the label", "'qid:3'"]),
         ("1 qid:1 2", ["index:value", "'2'"]),
         ("1 qid:1 a:2", ["index:value", "'a:2'"]),
@@ -177,7 +177,7 @@ def test_only_the_needed_chunks_are_read(tmp_path, X, y, small_chunks, monkeypat
 )
 def test_broken_lines_are_named(tmp_path, small_chunks, line, parts):
     path = write(tmp_path / "a.svm", "# top", *LETOR * 4, line, *LETOR)
-    refuses(lambda: SvmlightSource(path), "line 14 of", str(path), *parts, "mend that line")
+    refuses(lambda: SvmlightSource(path), "line 14 of", str(path), *parts, "fix that line")
 
 
 def test_lines_that_are_broken_unlike_any_other(tmp_path, monkeypatch):
@@ -260,10 +260,10 @@ def test_what_cannot_be_written(tmp_path, X, y, labels):
     path = tmp_path / "a.svm"
     refuses(
         lambda: write_svmlight(path, X, y, labels),
-        "qid must be whole numbers",
+        "qid must be integers",
         "np.unique(qid, return_inverse=True)[1]",
     )
-    refuses(lambda: write_svmlight(path, X, y, y + 0.5), "qid must be whole numbers", "float64")
+    refuses(lambda: write_svmlight(path, X, y, y + 0.5), "qid must be integers", "float64")
     refuses(lambda: write_svmlight(path, X, y, y[:4]), "X has 53 rows, qid has the shape (4,)")
     refuses(lambda: write_svmlight(path, X, y[:4]), "X has 53 rows, y has 4")
     refuses(lambda: write_svmlight(path, X, labels), "y must be 1-D with a number", "encode")

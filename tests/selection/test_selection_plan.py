@@ -104,7 +104,7 @@ def test_few_rows_have_the_full_kernel_and_many_have_landmarks():
 def test_the_basis_asked_for_is_taken_and_left_alone():
     asked = RandomFeatures(33)
     found = plan(10**5, asked)
-    assert (found.size, found.reason) == (33, "asked for")
+    assert (found.size, found.reason) == (33, "requested")
     assert found.basis is not asked
     assert found.basis.n_components == 33
 

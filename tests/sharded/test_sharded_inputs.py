@@ -139,8 +139,8 @@ REFUSED = {
         {},
     ),
     "shard_labels must": ({}, {"shard_labels": [1, 2]}),
-    "shard_labels tell the shards": ({"shards": 3}, {"shard_labels": np.zeros(600)}),
-    "is for shards, and there are none": ({"combine": "newton"}, {}),
+    "shard_labels already define the shards": ({"shards": 3}, {"shard_labels": np.zeros(600)}),
+    "needs shards, but there are none": ({"combine": "newton"}, {}),
     "engine must be None": ({"engine": "cluster"}, {}),
     "checkpoint must be the path": ({"checkpoint": 3}, {}),
     "keep a matrix for each": ({"combine": "newton", "shards": 600, "memory_limit": "7MB"}, {}),
@@ -156,9 +156,9 @@ def test_what_cannot_be_is_refused(said):
 
 def test_collections_that_do_not_fit_are_refused():
     rows = da.from_array(X, chunks=(200, 3))
-    with pytest.raises(ValueError, match="one entry a row"):
+    with pytest.raises(ValueError, match="one entry per row"):
         model().fit(rows, y[:-1])
-    with pytest.raises(ValueError, match="partitions are the shards"):
+    with pytest.raises(ValueError, match="are its partitions"):
         model(shards=3).fit(rows, y)
     with pytest.raises(ValueError, match="needs targets"):
         model().fit(rows)

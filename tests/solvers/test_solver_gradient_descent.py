@@ -142,7 +142,7 @@ def test_a_column_of_zeros_stays_zero():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"step_size": 0.0}, "step_size of GradientDescent must be a finite number over 0"),
+        ({"step_size": 0.0}, "step_size of GradientDescent must be a finite number greater than 0"),
         ({"step_size": -1}, "step_size"),
         ({"step_size": "fast"}, "step_size of GradientDescent must be a number"),
         ({"accelerated": "yes"}, "accelerated of GradientDescent must be True or False"),

@@ -84,17 +84,20 @@ def test_a_fold_with_nothing_to_do_counts_as_it_is():
     ("rule", "message"),
     [
         (StopAfter(0), "steps of StopAfter must be at least 1, got 0"),
-        (StopAfter(2.5), "steps of StopAfter must be a whole number"),
-        (StopAtDiscrepancy(tau=0.0), "tau of StopAtDiscrepancy must be a finite number over 0"),
+        (StopAfter(2.5), "steps of StopAfter must be an integer"),
+        (
+            StopAtDiscrepancy(tau=0.0),
+            "tau of StopAtDiscrepancy must be a finite number greater than 0",
+        ),
         (StopAtDiscrepancy(zeta=-1), "zeta of StopAtDiscrepancy"),
         (StopAtDiscrepancy(gamma=2), "gamma of StopAtDiscrepancy must be at most 1, got 2"),
-        (StopOnHeldOut(0.0), "fraction of StopOnHeldOut must be a finite number over 0"),
+        (StopOnHeldOut(0.0), "fraction of StopOnHeldOut must be a finite number greater than 0"),
         (StopOnHeldOut(1.0), "fraction of StopOnHeldOut must be below 1"),
         (StopOnHeldOut(patience=0), "patience of StopOnHeldOut"),
         (StopByFolds(1), "n_splits of StopByFolds must be at least 2, got 1"),
         (StopByFolds(patience=0), "patience of StopByFolds"),
         ("discrepency", "unknown stop 'discrepency'; did you mean 'discrepancy'"),
-        (StopAfter, r"stop must be an object, got the class StopAfter: write StopAfter\(\)"),
+        (StopAfter, r"stop must be an instance, got the class StopAfter: write StopAfter\(\)"),
         (7, "stop must be a name .*'steps', 'discrepancy', 'held_out', 'kfold'"),
     ],
     ids=str,
@@ -121,7 +124,7 @@ def test_names_are_rules_with_their_defaults():
 @pytest.mark.parametrize("stop", ["kfold", "held_out"])
 def test_one_row_has_no_other_rows(basis, stop):
     model = KernelRegressor(basis=basis, solver=KCGM(stop), random_state=0)
-    with pytest.raises(ValueError, match=r"needs rows on both sides, got n_samples=1.*StopAfter"):
+    with pytest.raises(ValueError, match=r"held-out rows, got n_samples=1.*StopAfter"):
         model.fit([[1.0]], [2.0])
 
 

@@ -1,4 +1,4 @@
-"""Bases: the functions that a solution is made of."""
+"""Bases: the functions ``h_j`` of the solution ``f(x) = sum_j c_j h_j(x)``."""
 
 from mercer.bases.basis import BasisTransformer, as_generator
 from mercer.bases.full import FullKernel
@@ -8,7 +8,7 @@ from mercer.bases.sketch import Sketch
 from mercer.bases.whitening import Whitener
 from mercer.validation import from_alias
 
-#: Names that ``basis=`` accepts, beside "auto".
+#: Names that ``basis=`` accepts, besides "auto".
 BASES: dict[str, type[BasisTransformer]] = {
     "full": FullKernel,
     "landmarks": Landmarks,

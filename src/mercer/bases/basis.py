@@ -1,4 +1,4 @@
-"""What the bases share: scikit-learn's transformer interface over ``evaluate`` and ``gram``."""
+"""The base class of bases: scikit-learn's transformer interface on ``evaluate`` and ``gram``."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from mercer.kernels import Kernel, as_kernel
 from mercer.rows import ArraySource
 from mercer.validation import check_finite
 
-#: Rows whose features are evaluated at a time by ``transform``.
+#: Rows per block in ``transform``.
 BLOCK = 2048
-#: Kernel values held at a time where a row has more of them than functions.
+#: Kernel values held at a time when a row has more of them than functions.
 TILE = 2**20
 
 
 def tile_rows(width: int) -> int:
-    """Return how many rows of ``width`` kernel values each are evaluated at a time.
+    """Return how many rows, of ``width`` kernel values each, to evaluate at a time.
 
-    At least 16: the points that rows are compared with are read anew for every tile.
+    At least 16: the points are read again for every tile.
     """
     return max(16, TILE // max(1, width))
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """Turn what scikit-learn calls a random state into a generator, without changing a global."""
+    """Convert a scikit-learn ``random_state`` to a Generator without changing global state."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None:
         return np.random.default_rng()
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
-    check_random_state(random_state)  # refuses what is not a seed, in scikit-learn's words
+    check_random_state(random_state)  # raises scikit-learn's error for an invalid seed
     return np.random.default_rng(int(random_state))
 
 
 class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Functions h_1..h_M; as a transformer, coordinates whose inner product is the kernel.
+    """Functions ``h_1..h_M``; as a transformer, coordinates z(x) with ``z(x)'z(x') ~ K(x, x')``.
 
-    Inside an estimator the kernel is the estimator's; alone it is ``kernel``.
+    Inside an estimator the estimator's kernel is used; otherwise ``kernel``.
     """
 
-    #: Whether the solution is found in the dual form, on all rows.
+    #: Whether the dual problem is solved, with one coefficient per row.
     dual = False
-    #: Whether the functions are made of all rows, so that shards cannot share them.
+    #: Whether the functions depend on all rows, so that shards cannot share them.
     local = False
-    #: What the fitted functions are made of: all that a model file holds of them.
+    #: The attributes that define the fitted functions: all that a model file stores.
     state: tuple[str, ...] = ("kernel_", "precision_")
-    #: Blocks of (rows, M) that an evaluation holds beside what the kernel needs.
+    #: Blocks of (rows, M) that an evaluation holds, besides what the kernel needs.
     scratch = 1
     kernel: str | Kernel | None
     random_state: Any
@@ -72,20 +72,22 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ) -> Self:
         """Choose the functions from the rows of a source.
 
-        ``precision`` is that of blocks; with ``may_widen``, float32 becomes float64 where the
-        functions are too much alike for it. ``precision_`` tells which it is. ``for_products`` says
-        that no whitener will be asked for: M x M matrices can be left out.
+        ``precision`` is that of the blocks. With ``may_widen``, float32 becomes float64 if the
+        functions are too similar for float32; ``precision_`` is the one in use. ``for_products``
+        means that no whitener is needed, so M x M matrices can be skipped.
         """
         raise TypeError(f"{type(self).__name__} does not define fit_source()")
 
     @staticmethod
     def _taken(source: RowSource, indices: Array) -> Rows:
-        """Return rows of a source; refuse those that are not finite, by their number."""
+        """Return rows of a source; raise ValueError with the row number if one is not finite."""
         rows = source.take(indices)
         try:
             check_finite(rows, rows=indices, names=source.feature_names)
         except ValueError:
-            for block in source.blocks(BLOCK):  # name the first of all rows, not of the sample
+            for block in source.blocks(
+                BLOCK
+            ):  # report the first such row of all, not of the sample
                 check_finite(block.X, start=block.start, names=source.feature_names)
             raise
         return rows
@@ -101,7 +103,7 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     @property
     def automatic_size(self) -> bool:
-        """Whether nobody has named M, so that a plan may lower it."""
+        """Whether M was left open, so that the plan may lower it."""
         return getattr(self, "n_components", None) is None
 
     def resized(self, size: int) -> Self:
@@ -109,18 +111,18 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return clone(self).set_params(n_components=size)  # type: ignore[no-any-return]
 
     def uniform_sample(self, n_rows: int) -> int:
-        """How many rows, drawn uniformly, the functions are made of: 0 where they are not."""
+        """Return how many uniformly drawn rows define the functions; 0 if none do."""
         return 0
 
     def width(self, n_rows: int) -> int:
-        """How many kernel values the evaluation of a row holds at a time.
+        """Return how many kernel values the evaluation of one row holds at a time.
 
-        Where that is more than M, only a few rows are evaluated at a time (:func:`tile_rows`).
+        If that is more than M, only a few rows are evaluated at a time (:func:`tile_rows`).
         """
         return self.wanted_size(n_rows)
 
     def resident_bytes(self, n_rows: int, n_features: int, size: int, kernel: Kernel) -> int:
-        """Bytes that the basis, fitted with M = ``size``, keeps of all rows."""
+        """Return the bytes that a basis fitted with M = ``size`` keeps for all rows."""
         return 0
 
     def evaluate(self, X: Rows, out: Array | None = None) -> Array:
@@ -128,15 +130,15 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         raise TypeError(f"{type(self).__name__} does not define evaluate()")
 
     def gram(self) -> Array | None:
-        """Return Gamma in float64, or None where it is the identity."""
+        """Return the Gram matrix Gamma in float64, or None if it is the identity."""
         raise TypeError(f"{type(self).__name__} does not define gram()")
 
-    # What is summed over rows may be other functions of the same span; by default it is h itself.
+    # Sums over rows may use other functions with the same span; by default they use h itself.
 
     def orthogonalized(
         self, X: Rows, out: Array | None = None, spare: Array | None = None
     ) -> Array:
-        """Return the values of the functions that moments are sums of; ``spare`` is scratch."""
+        """Return the values of the functions that the moments sum; ``spare`` is scratch space."""
         return self.evaluate(X, out)
 
     def whitener(self) -> Whitener:
@@ -144,17 +146,17 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return Whitener(None, self.size)
 
     def coefficients(self, orthogonalized: Array) -> Array:
-        """Return coefficients of h for coefficients of the orthogonalized functions."""
+        """Return the coefficients of h, given those of the orthogonalized functions."""
         return orthogonalized
 
     def vectors(self, t: Array) -> Array:
-        """Return sums of the orthogonalized functions for sums t of h."""
+        """Return the sums of the orthogonalized functions, given the sums t of h."""
         return t
 
     def orthogonalized_gram(self, rows: slice) -> Array:
         """Return rows of the Gram matrix of the orthogonalized functions, in float64.
 
-        Columns from ``rows.start`` on: the matrix is symmetric.
+        Only columns from ``rows.start`` on, because the matrix is symmetric.
         """
         return np.eye(len(range(*rows.indices(self.size))), self.size - rows.start)
 
@@ -163,55 +165,55 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return c
 
     def fast_gram(self) -> Array | None:
-        """Return Gamma in the precision of blocks, or None where ``penalty`` is as fast."""
+        """Return Gamma in the precision of blocks, or None if ``penalty`` is as fast."""
         return None
 
     def prediction(self, coefficients: Array) -> tuple[Callable[[Rows, Array], Array], Array, int]:
-        """Return what predicts: ``evaluate(X, out)``, its coefficients (width, k), and the width.
+        """Return ``evaluate(X, out)``, coefficients (width, k) and the width, for prediction.
 
-        Their product is ``h(x)'c``; other functions than h may give it in less time.
+        Their product is ``h(x)'c``; functions other than h may give it faster.
         """
         return self.evaluate, coefficients, self.size
 
     def without_whitener(self) -> Self:
-        """Return the same functions in fewer numbers, for sums only."""
+        """Return the same functions without the whitener, which is enough for sums."""
         return self
 
     def expansion(self, coefficients: Array) -> tuple[Array, Array]:
         """Return f as a sum of kernel functions: coefficients (p, k) and points (p, d)."""
         raise ValueError(
-            f"{type(self).__name__} has no points that its functions are made of: shards share it, "
+            f"{type(self).__name__} is not defined by points: shards can share it, "
             f"so leave local_basis=False"
         )
 
     def factorize(self, may_widen: bool) -> None:
-        """Make up for what a for_products fit left out: drop functions that depend on others."""
+        """Finish a ``for_products`` fit: factor Gamma and drop dependent functions."""
 
-    #: Whether functions are still to be chosen among candidates, by sums over rows.
+    #: Whether functions still have to be selected from candidates, by sums over rows.
     has_candidates = False
-    #: Whether that takes the sums of products of candidates, beside those with y.
+    #: Whether that needs the Gram sums of the candidates, in addition to sums with y.
     needs_gram = True
 
     def choose_features(self, moments: Any, rng: np.random.Generator) -> None:
-        """Choose among the candidates, by the moments of their values."""
-        raise TypeError(f"{type(self).__name__} has no candidates to choose among")
+        """Select features from the candidates by the moments of their values."""
+        raise TypeError(f"{type(self).__name__} has no candidates to select from")
 
     def check_state(self, n_features: int) -> None:
-        """Refuse attributes of ``state`` that do not make functions of ``n_features`` columns.
+        """Raise ValueError if ``state`` does not define functions of ``n_features`` columns.
 
-        Nothing is evaluated, and nothing larger than the state is made.
+        Nothing is evaluated, and nothing larger than the state is allocated.
         """
         if not isinstance(self.kernel_, Kernel):
-            raise ValueError(f"the kernel must be a kernel, got {type(self.kernel_).__name__}")
+            raise ValueError(f"the kernel must be a Kernel, got {type(self.kernel_).__name__}")
         if self.precision_ not in ("float32", "float64"):
             raise ValueError(f"precision must be float32 or float64, got {self.precision_!r}")
 
     def bind(self) -> None:
-        """Prepare what is cheap to rebuild from ``state`` and never stored."""
+        """Rebuild what is derived from ``state`` and not stored."""
 
     def restore_factor(self, factor: Any) -> None:
-        """Take the factor of the Gram matrix from a model file."""
-        raise ValueError(f"{type(self).__name__} has no factor, got {type(factor).__name__}")
+        """Set the factor of the Gram matrix, as read from a model file."""
+        raise ValueError(f"{type(self).__name__} must have no factor, got {type(factor).__name__}")
 
     def widen(self) -> None:
         """Evaluate in float64 from now on."""
@@ -235,7 +237,7 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.fit_source(source, kernel, rng, "float64")
 
     def transform(self, X: Any) -> Array:
-        """Return coordinates z(x) with z(x)'z(x') equal, or close, to K(x, x')."""
+        """Return coordinates z(x) with ``z(x)'z(x')`` equal or close to ``K(x, x')``."""
         check_is_fitted(self)
         X = validate_data(
             self,

@@ -1,4 +1,4 @@
-"""The exact kernel: a function at every row."""
+"""The exact kernel: one function per row."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ class FullKernel(Landmarks):
 
     .. math:: (K + \\lambda W \\operatorname{diag}(1/w))\\, a = y
 
-    Memory grows as n^2 and time as n^3: for up to some ten thousand rows.
+    Memory grows as n^2 and time as n^3, so it is meant for up to about ten thousand rows.
 
     Parameters
     ----------
     kernel : str, Kernel or None
-        The kernel when the basis is used alone (None: Gaussian). In an estimator leave it None.
+        The kernel if the basis is used outside an estimator (None: Gaussian). Inside an estimator,
+        leave it None.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class FullKernel(Landmarks):
     random_state = None
 
     def wanted_size(self, n_rows: int) -> int:
-        """All rows."""
+        """Return the number of rows."""
         return n_rows
 
     def fit_source(
@@ -68,14 +69,14 @@ class FullKernel(Landmarks):
         return self._place(points, kernel.fitted(points), "float64")
 
     def of_points(self, points: Array, kernel: Kernel) -> Self:
-        """Take points that are given, in their order, and a kernel that needs no more rows."""
+        """Use the given points, in their order, and a kernel with numeric parameters."""
         self.indices_ = None
         self.n_dropped_ = 0
         return self._place(points, kernel.fitted(points[:1]), "float64")
 
     def _fit_transformer(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
         self.fit_source(source, kernel, rng, "float64")
-        # A transformer whitens, and leaves out rows that others span; the dual form does neither.
+        # A transformer whitens and drops dependent rows; the dual form does neither.
         self._order(self.landmarks_, self.kernel_, "float64", may_widen=False)
 
     def gram(self) -> Array:
@@ -88,7 +89,7 @@ class FullKernel(Landmarks):
 
         def fill(_: list[None], start: int) -> None:
             rows = slice(start, start + TILE)
-            with np.errstate(over="ignore", invalid="ignore"):  # found later, and said in words
+            with np.errstate(over="ignore", invalid="ignore"):  # checked later
                 block(self.landmarks_[rows], K[rows])
 
         Lanes(list).run(range(0, n_rows, TILE), fill)

@@ -15,11 +15,11 @@ from mercer.kernels.kernel import dense
 from mercer.sampling import BY_KERNEL, chosen_rows, kmeans_centers, pool_size, uniform_indices
 from mercer.validation import check_choice, check_count, check_finite
 
-#: Entries of Gamma that a product holds at a time, a thread.
+#: Entries of Gamma that a product holds at a time, per thread.
 PENALTY_ENTRIES = 2**22
-#: M when nothing says otherwise: in an estimator the plan may lower it to fit the memory limit.
+#: The default M; inside an estimator the plan may lower it to fit the memory limit.
 DEFAULT_SIZE = 2000
-#: Names of the ways to choose landmarks.
+#: Names that ``sampling=`` accepts.
 SAMPLINGS = ["uniform", *BY_KERNEL, "kmeans"]
 
 
@@ -32,16 +32,18 @@ class Landmarks(OrthogonalizedBasis):
     Parameters
     ----------
     n_components : int or None
-        M, the number of landmarks. None means 2000, or fewer where there are fewer rows or the
-        memory limit of the estimator is lower.
+        M, the number of landmarks. None means 2000, or fewer if there are fewer rows or the
+        estimator's memory limit requires it.
     sampling : "uniform", "leverage", "bless", "rpcholesky", "kmeans" or array of shape (M, d)
-        How landmarks are chosen: rows at random, rows by approximate leverage scores (found
-        recursively, or by BLESS), pivots of a randomly pivoted Cholesky factor, cluster centers, or
-        the points given. All but the first look at 20 rows for each landmark (50 for centers).
+        How landmarks are chosen: rows drawn uniformly, rows drawn by approximate leverage scores
+        (computed recursively or by BLESS), pivots of a randomly pivoted Cholesky factor, cluster
+        centers, or the given points. All but "uniform" use 20 candidate rows per landmark (50 for
+        cluster centers).
     kernel : str, Kernel or None
-        The kernel when the basis is used alone (None: Gaussian). In an estimator leave it None.
+        The kernel if the basis is used outside an estimator (None: Gaussian). Inside an estimator,
+        leave it None.
     random_state : int, Generator, RandomState or None
-        Seed of the choice. In an estimator None means the estimator's.
+        Seed of the choice. Inside an estimator, None means the estimator's seed.
 
     Examples
     --------
@@ -53,7 +55,7 @@ class Landmarks(OrthogonalizedBasis):
     """
 
     state = (*OrthogonalizedBasis.state, "landmarks_", "indices_", "n_dropped_")
-    scratch = 0  # kernel values are written where they stay
+    scratch = 0  # kernel values are written in place
     _points = "landmarks_"
     landmarks_: Array
 
@@ -70,7 +72,7 @@ class Landmarks(OrthogonalizedBasis):
         self.random_state = random_state
 
     def wanted_size(self, n_rows: int) -> int:
-        """M before any limit: what was asked for, or the default, at most the rows."""
+        """Return M before any memory limit: ``n_components`` or the default, at most the rows."""
         if not isinstance(self.sampling, str):
             return len(self.sampling)
         asked = DEFAULT_SIZE
@@ -80,11 +82,11 @@ class Landmarks(OrthogonalizedBasis):
 
     @property
     def automatic_size(self) -> bool:
-        """Whether nobody has named M, or the landmarks themselves."""
+        """Whether neither M nor the landmarks are given."""
         return self.n_components is None and isinstance(self.sampling, str)
 
     def uniform_sample(self, n_rows: int) -> int:
-        """All landmarks, if they are rows at random."""
+        """Return the number of landmarks if they are drawn uniformly, otherwise 0."""
         uniform = isinstance(self.sampling, str) and self.sampling == "uniform"
         return self.wanted_size(n_rows) if uniform and not self.dual else 0
 
@@ -102,7 +104,7 @@ class Landmarks(OrthogonalizedBasis):
         if isinstance(self.sampling, str):
             self._warn_if_reduced(self.n_components, source.n_rows)
         self.indices_ = None
-        self._n_read = 0  # rows that were looked at beside the landmarks
+        self._n_read = 0  # candidate rows read, besides the landmarks
         if not isinstance(self.sampling, str):
             points = self._given(source.n_features)
         elif check_choice(self.sampling, "sampling", SAMPLINGS) == "uniform":
@@ -117,7 +119,7 @@ class Landmarks(OrthogonalizedBasis):
             chosen = chosen_rows(self.sampling, kernel, pool, size, rng)
             self.indices_, points = looked_at[chosen], pool[chosen]
         else:
-            # Fifty rows a cluster place a center as well as all rows would.
+            # Fifty rows per cluster are as good as all rows.
             looked_at = uniform_indices(source.n_rows, 50 * size, rng)
             self._n_read = len(looked_at)
             pool = self._taken(source, looked_at)
@@ -125,13 +127,13 @@ class Landmarks(OrthogonalizedBasis):
         if kernel.pairwise:
             if self.indices_ is None:
                 raise ValueError(
-                    "a precomputed kernel has no points to look at, to cluster or to be given: use "
+                    "a precomputed kernel has no points to sample from, cluster or pass in: use "
                     "Landmarks(sampling='uniform')"
                 )
             return self._order(dense(points)[:, self.indices_], kernel, precision, may_widen)
         pilot = points
         if kernel.needs_rows and (size < min(SAMPLE, source.n_rows) or self.indices_ is None):
-            # Few landmarks, or points that are no rows, say little of the distances between rows.
+            # Few landmarks, or points that are not rows, say little about distances between rows.
             pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
         return self._order(points, kernel.fitted(pilot), precision, may_widen, for_products)
 
@@ -139,7 +141,7 @@ class Landmarks(OrthogonalizedBasis):
         points = np.array(self.sampling, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != n_features or len(points) == 0:
             raise ValueError(
-                f"landmarks given as sampling= must have shape (M, {n_features}), one column a "
+                f"landmarks passed as sampling= must have shape (M, {n_features}), one column per "
                 f"column of X, got {points.shape}"
             )
         check_finite(points, what="landmarks")
@@ -153,7 +155,7 @@ class Landmarks(OrthogonalizedBasis):
         may_widen: bool,
         for_products: bool = False,
     ) -> Self:
-        """Put landmarks in the order of their pivots; leave out those that others span."""
+        """Sort landmarks by their pivots; drop those in the span of others."""
         points = dense(points)
         if for_products:
             pivots = self._factorize_leading(
@@ -169,7 +171,7 @@ class Landmarks(OrthogonalizedBasis):
         return self._place(points, kernel, precision)
 
     def factorize(self, may_widen: bool) -> None:
-        """Make up for what a for_products fit left out: drop functions that depend on others."""
+        """Finish a ``for_products`` fit: factor Gamma and drop dependent functions."""
         if self.factor_.shape[1] < self.factor_.shape[0]:
             self._order(self.landmarks_, self.kernel_, self.precision_, may_widen)
 

@@ -1,12 +1,12 @@
-"""Randomized orthogonal systems (ROS): random signs, a fast orthogonal transform, some of its rows.
+"""Randomized orthogonal systems (ROS): random signs, a fast transform, a choice of rows.
 
 .. math:: G = \\sqrt{N / M}\\; P\\, Q\\, E\\, \\operatorname{diag}(s)
 
 with random signs s, E the padding with zeros from n to N, Q orthogonal of (N, N), and P the choice
-of M rows, drawn without replacement: ``E[G'G] = I``. A product with G' costs n log n a row.
+of M rows, drawn without replacement: ``E[G'G] = I``. A product with G' costs n log n per row.
 
 - Hadamard: N is n rounded up to a power of two, ``Q_rl = (-1)^<r, l> / sqrt(N)`` with <r, l> the
-  number of binary digits 1 that r and l share.
+  number of positions where r and l both have the binary digit 1.
 - Discrete cosines (DCT-II): N = n, ``Q_rl = sqrt(2 / n) cos(pi r (2 l + 1) / (2 n))``, and
   ``Q_0l = sqrt(1 / n)``.
 """
@@ -26,13 +26,13 @@ from mercer.contracts import Array, Precision
 from mercer.sampling import uniform_indices
 from mercer.validation import check_array, check_count
 
-#: A Walsh-Hadamard transform is made of small ones of this size, each a matrix product: several
-#: times as fast in NumPy as sums and differences of pairs.
+#: A Walsh-Hadamard transform is composed of small ones of this size, each a matrix product: several
+#: times faster in NumPy than sums and differences of pairs.
 RADIX = 16
 
 
 def walsh_hadamard(X: Array) -> Array:
-    """Return ``X H`` for X of shape (rows, N), N a power of two and H of +1 and -1; X is used up.
+    """Return ``X H`` for X of shape (rows, N), N a power of two, H of +1 and -1. X is overwritten.
 
     >>> walsh_hadamard(np.array([[1.0, 2.0, 3.0, 4.0]]))
     array([[10., -2., -4.,  0.]])
@@ -42,7 +42,7 @@ def walsh_hadamard(X: Array) -> Array:
     while done < size:
         radix = min(RADIX, size // done)
         H = hadamard(radix).astype(X.dtype)
-        if done == 1:  # one large product in place of many small ones
+        if done == 1:  # one large product instead of many small ones
             np.matmul(X.reshape(-1, radix), H, out=spare.reshape(-1, radix))
         else:
             shape = (-1, radix, done)
@@ -54,16 +54,16 @@ def walsh_hadamard(X: Array) -> Array:
 
 @dataclass(frozen=True)
 class OrthogonalSystem(Projection):
-    """Random signs, then some rows of an orthogonal matrix.
+    """``G = sqrt(N / M) P Q E diag(s)``: random signs, then some rows of an orthogonal matrix.
 
     Parameters
     ----------
     signs : array of shape (n,)
-        +1 or -1, one a column.
+        +1 or -1, one per column.
     rows : array of shape (M,)
-        Which rows of the orthogonal matrix.
+        Indices of the rows of the orthogonal matrix.
     drawn : int
-        How many were drawn at first: those that were left out since still count in the scale.
+        How many rows were drawn originally: rows dropped later still count in the scale.
     """
 
     signs: Array
@@ -76,13 +76,13 @@ class OrthogonalSystem(Projection):
         signs = rng.choice(np.array([-1, 1], dtype=np.int8), size=n_rows)
         if size >= n_rows:
             # The first n rows span everything: all leading minors of H are nonzero (H_2 = L U with
-            # nonzero pivots, and so have its Kronecker powers). Any other n of N rows may not.
+            # nonzero pivots, and so do its Kronecker powers). Other choices of n rows may not.
             return cls(signs, np.arange(n_rows), n_rows)
         return cls(signs, uniform_indices(cls.width(n_rows), size, rng), size)
 
     @staticmethod
     def resident_bytes(n_rows: int, size: int) -> int:
-        """Bytes of the signs, as they are and in floating point."""
+        """Return the bytes of the signs, as integers and in floating point."""
         return 9 * n_rows
 
     @property
@@ -95,17 +95,17 @@ class OrthogonalSystem(Projection):
         return float(np.sqrt(len(self.signs) / self.drawn))
 
     def check_state(self, n_rows: int) -> None:
-        """Refuse signs that are none, and rows that the transform does not have."""
+        """Raise ValueError if a sign is not +1 or -1, or a row is out of range."""
         check_array(self.signs, "signs", (n_rows,), "iu")
         check_array(self.rows, "rows of the projection", (None,), "iu")
         if np.any(np.abs(self.signs) != 1):
             raise ValueError("signs must be +1 or -1")
         if np.any(self.rows < 0) or np.any(self.rows >= self.width(n_rows)):
-            raise ValueError("rows of the projection must be those of its transform")
+            raise ValueError("rows of the projection must be row indices of its transform")
         check_count(self.drawn, "drawn", minimum=max(1, len(self.rows)))
 
     def bound(self, precision: Precision) -> Project:
-        """Return the transform with signs before it and a choice of rows after it."""
+        """Return the product with G': signs, transform, choice of rows."""
         signs, scale = self.signs.astype(precision), self._scale
 
         def project(K: Array, out: Array) -> Array:
@@ -133,11 +133,11 @@ class OrthogonalSystem(Projection):
 
     @abstractmethod
     def _transform(self, K: Array) -> Array:
-        """Return ``K E'Q'``, up to a factor that is in the scale; K is used up."""
+        """Return ``K E'Q'``, up to a factor that is part of the scale. K is overwritten."""
 
     @abstractmethod
     def _inverse(self, wide: Array) -> Array:
-        """Return ``wide Q``, up to the same factor; wide is used up."""
+        """Return ``wide Q``, up to the same factor. ``wide`` is overwritten."""
 
     @abstractmethod
     def _entries(self, columns: Array) -> Array:

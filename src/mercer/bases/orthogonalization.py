@@ -1,22 +1,22 @@
-"""Orthogonalized functions: why sums over rows can be trusted, in float32 and in float64.
+"""Orthogonalized functions, which make sums over rows accurate in float32 and in float64.
 
 Kernel functions at nearby landmarks are almost equal. Their moments S hold the same large number
-many times over, and the small differences, which are what a fit with a small penalty needs, drown
-in the rounding of the sums: normal equations square the condition number. The remedy is to sum
-other functions of the same span. With a Cholesky factorization in a good order of the functions,
+many times over. The small differences, which a fit with a small penalty needs, are lost in the
+rounding of the sums: normal equations square the condition number. The remedy is to sum other
+functions with the same span. With a Cholesky factorization in a good order of the functions,
 
 .. math:: \\Gamma = L L', \\qquad
           L = \\begin{pmatrix} L_{11} & 0 \\\\ L_{21} & L_{22} \\end{pmatrix},
 
-the first q functions are made orthonormal, and what they explain is taken off the others:
+the first q functions are made orthonormal and projected out of the others:
 
 .. math:: g = L_{11}^{-1} h_1, \\qquad \\tilde h_2 = h_2 - L_{21} g,
           \\qquad \\tilde\\Gamma = \\begin{pmatrix} I & 0 \\\\ 0 & L_{22} L_{22}' \\end{pmatrix}.
 
-The rest is as small as the q-th pivot, so the rounding of its sums is smaller by that factor; the
-rounding within g is proportional to each function's own size, which does no harm. It costs about
-2q/M of the sums' work. Rounding the *values* of h is harmless: the moments are then the exact ones
-of slightly perturbed functions, the very ones that predict later.
+The rest is as small as the q-th pivot, so the rounding of its sums is smaller by that factor. The
+rounding within g is proportional to the size of each function, which is harmless. This adds about
+2q/M to the work of the sums. Rounding the *values* of h is also harmless: the moments are then
+exact for slightly perturbed functions, the same ones that are used to predict.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from scipy.linalg import lapack, solve_triangular
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, Precision
 
-#: A pivot is the squared norm that earlier functions leave of one; relative to the largest, below
-#: this the function is dropped as dependent on them.
+#: A pivot is the squared norm of a function after projecting out the earlier ones. A function whose
+#: pivot, relative to the largest, is below this is dropped as dependent.
 CUT = {"float64": 1e-13, "float32": 1e-7}
-#: Pivots down to here stand clear of the rounding of kernel values in float32.
+#: Pivots above this are well above the rounding of kernel values in float32.
 FLOAT32_PIVOT = 1e-5
-#: q is at least this.
+#: The smallest q.
 LEADING = 64
 #: q grows until the pivot is below this times the square of the smallest: the rounding of the
 #: sums, times the pivot at q, over the smallest pivot, must stay below the smallest eigenvalue.
@@ -42,12 +42,12 @@ GROWTH = {"float64": 1e19, "float32": 2e9}
 
 
 def ordered_cholesky(gram: Array, cut: float) -> tuple[Array, Array]:
-    """Return L (r, r) and an order p (r,) with ``gram[p][:, p] = L L'``, dependent functions cut.
+    """Return L (r, r) and an order p (r,) with ``gram[p][:, p] = L L'``; drop dependent functions.
 
-    The first pivots are drawn with probability proportional to what is left of each function
-    (randomly pivoted Cholesky; Chen, Epperly, Tropp and Webber, 2022), which takes the bulk of the
-    mass off the rest; the largest first would take the outliers. After them it is the largest
-    first, which shows the rank.
+    The first pivots are drawn with probability proportional to the residual norm of each function
+    (randomly pivoted Cholesky; Chen, Epperly, Tropp and Webber, 2022), which reduces most of the
+    residual; always taking the largest would pick the outliers. The remaining pivots are taken
+    largest first, which reveals the rank.
 
     >>> L, order = ordered_cholesky(np.ones((2, 2)), 1e-13)
     >>> L.tolist(), len(order)
@@ -77,11 +77,11 @@ def ordered_cholesky(gram: Array, cut: float) -> tuple[Array, Array]:
 def leading_columns(
     diagonal: Array, column_of: Callable[[int], Array], cut: float
 ) -> tuple[Array, Array]:
-    """Return the first columns of L (M, q), rows in the functions' own order, and their pivots.
+    """Return the first columns of L (M, q), with rows in the original order, and their pivots.
 
-    Only q = 64 columns of Gamma are looked at.
+    Only q = 64 columns of Gamma are evaluated.
     """
-    rng = np.random.default_rng(0)  # it decides an order, not what is in the span
+    rng = np.random.default_rng(0)  # this decides the order, not the span
     left = np.array(diagonal)
     tolerance = cut * max(float(left.max(initial=0.0)), 0.0)
     drawn: list[int] = []
@@ -103,7 +103,7 @@ def leading_order(
 ) -> tuple[Array, Array]:
     """Return only the first columns of L, (M, q), and an order that starts with their pivots.
 
-    Enough for an :class:`Orthogonalization`, without a Cholesky factorization of all.
+    This is enough for an :class:`Orthogonalization`, without a full Cholesky factorization.
     """
     columns, head = leading_columns(diagonal, column_of, cut)
     order = np.concatenate([head, np.setdiff1d(np.arange(len(diagonal)), head)])
@@ -113,7 +113,7 @@ def leading_order(
 
 
 def trusted_precision(factor: Array, wanted: Precision) -> Precision:
-    """Return float64 where pivots are too small for float32 values, else what is wanted."""
+    """Return float64 if the pivots are too small for float32, otherwise ``wanted``."""
     pivots = np.diagonal(factor) ** 2
     if len(pivots) and pivots.min() < FLOAT32_PIVOT * pivots.max():
         return "float64"
@@ -139,7 +139,7 @@ class Orthogonalization:
         elif len(pivots):
             pivots = pivots / pivots.max()
             small = pivots <= GROWTH[precision] * pivots.min() ** 2
-            small[:LEADING] = False  # drawn at random, in no order
+            small[:LEADING] = False  # drawn at random, not sorted
             leading = int(np.argmax(small)) if small.any() else len(pivots)
         self.factor = factor
         self.leading = leading
@@ -167,7 +167,7 @@ class Orthogonalization:
         return Whitener(orthogonalized, len(orthogonalized))
 
     def vectors(self, t: Array) -> Array:
-        """Return sums (r, k) of orthogonalized functions for sums t (r, k) of h."""
+        """Return the sums (r, k) of the orthogonalized functions, given the sums t (r, k) of h."""
         q = self.leading
         g = np.array(t)
         g[:q] = solve_triangular(self.factor[:q, :q], g[:q], lower=True)
@@ -175,9 +175,9 @@ class Orthogonalization:
         return g
 
     def gram_block(self, gram: Array, rows: slice) -> Array:
-        """Return rows of the orthogonalized Gram matrix for those of Gamma, in place.
+        """Convert rows of Gamma to rows of the orthogonalized Gram matrix, in place.
 
-        Both hold the columns from ``rows.start`` on: the matrix is symmetric.
+        Both hold only the columns from ``rows.start`` on, because the matrix is symmetric.
         """
         q, first = self.leading, rows.start
         gram -= self.factor[rows, :q] @ self.factor[first:, :q].T
@@ -188,7 +188,7 @@ class Orthogonalization:
         return gram
 
     def coefficients(self, orthogonalized: Array) -> Array:
-        """Return the coefficients of h for coefficients (r, k) of the orthogonalized functions."""
+        """Return the coefficients of h, given those (r, k) of the orthogonalized functions."""
         q = self.leading
         c = np.array(orthogonalized)
         c[:q] -= self.factor[q:, :q].T @ orthogonalized[q:]

@@ -1,4 +1,4 @@
-"""Bases whose functions are nearly dependent, and are summed in orthogonalized form."""
+"""Bases with nearly dependent functions, which are orthogonalized before they are summed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mercer.validation import check_array, check_count, check_overflow, warn
 class OrthogonalizedBasis(BasisTransformer):
     """Functions made of ``K(z, .)`` at fixed points z, with a Gram matrix ``Gamma = L L'``.
 
-    What is summed over rows are the orthogonalized functions of the same span (see
+    Sums over rows use orthogonalized functions with the same span (see
     :mod:`mercer.bases.orthogonalization`). Subclasses name the points and define ``evaluate`` and
     ``gram``.
     """
@@ -48,7 +48,7 @@ class OrthogonalizedBasis(BasisTransformer):
     def _factorize(
         self, gram: Array, precision: Precision, may_widen: bool
     ) -> tuple[Array, Precision]:
-        """Factor Gamma; return the order of the functions that are kept, and the precision."""
+        """Factor Gamma; return the order of the kept functions, and the precision."""
         check_overflow(gram, "float64")
         cut = CUT["float64" if may_widen else precision]
         self.factor_, order = ordered_cholesky(gram, cut)
@@ -58,23 +58,23 @@ class OrthogonalizedBasis(BasisTransformer):
         return order, precision
 
     def check_state(self, n_features: int) -> None:
-        """Refuse points that are not rows of ``n_features`` columns, by their indices."""
+        """Raise ValueError unless the points have ``n_features`` columns and valid indices."""
         super().check_state(n_features)
         check_count(self.n_dropped_, "n_dropped", minimum=0)
         name, precomputed = self._points.rstrip("_"), self.kernel_.pairwise
         points = check_array(getattr(self, self._points), name, (None, None))
         if points.shape[1] != (len(points) if precomputed else n_features) or not len(points):
-            columns = "a column each" if precomputed else f"{n_features} columns"
+            columns = "one column each" if precomputed else f"{n_features} columns"
             raise ValueError(f"{name} must have {columns}, got shape {points.shape}")
         if self.indices_ is not None:
             check_array(self.indices_, "indices", (len(points),), "iu")
             if self.indices_.min() < 0 or (precomputed and self.indices_.max() >= n_features):
-                raise ValueError(f"indices of {name} must be those of rows")
+                raise ValueError(f"indices of {name} must be valid row indices")
         elif precomputed:
             raise ValueError(f"{name} of a precomputed kernel must have indices")
 
     def restore_factor(self, factor: Any) -> None:
-        """Take a lower triangular matrix with a positive diagonal."""
+        """Set L, which must be lower triangular with a positive diagonal."""
         check_array(factor, "the factor", (self.size, self.size))
         if np.any(np.triu(factor, 1)) or np.any(np.diagonal(factor) <= 0):
             raise ValueError("the factor must be lower triangular with a positive diagonal")
@@ -88,7 +88,7 @@ class OrthogonalizedBasis(BasisTransformer):
         self.__dict__.pop("_cached_orthogonalization", None)
 
     def _factorize_leading(self, diagonal: Array, column_of: Callable[[int], Array]) -> Array:
-        """Factor as much of Gamma as orthogonalization needs; return the order of the functions."""
+        """Factor only the columns needed to orthogonalize; return the order of the functions."""
         self.factor_, order = leading_order(diagonal, column_of, CUT["float64"])
         self.n_dropped_ = 0
         return order
@@ -113,7 +113,7 @@ class OrthogonalizedBasis(BasisTransformer):
         return self._orthogonalization.whitener()
 
     def coefficients(self, orthogonalized: Array) -> Array:
-        """Return coefficients of h for coefficients of the orthogonalized functions."""
+        """Return the coefficients of h, given those of the orthogonalized functions."""
         return self._orthogonalization.coefficients(orthogonalized)
 
     def widen(self) -> None:
@@ -122,7 +122,7 @@ class OrthogonalizedBasis(BasisTransformer):
         self.bind()
 
     def vectors(self, t: Array) -> Array:
-        """Return sums of the orthogonalized functions for sums t of h."""
+        """Return the sums of the orthogonalized functions, given the sums t of h."""
         return self._orthogonalization.vectors(t)
 
     def orthogonalized_gram(self, rows: slice) -> Array:
@@ -136,7 +136,7 @@ class OrthogonalizedBasis(BasisTransformer):
         return np.asarray(self.factor_ @ (self.factor_.T @ c))
 
     def without_whitener(self) -> Self:
-        """Return a copy with only those columns of L that orthogonalization needs."""
+        """Return a copy with only the columns of L that orthogonalization needs."""
         leading = self._orthogonalization.leading
         if not 0 < leading < len(self.factor_):
             return self
@@ -146,7 +146,7 @@ class OrthogonalizedBasis(BasisTransformer):
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        # These are cheap to rebuild, and the block kernel holds closures.
+        # These are cheap to rebuild, and the block kernel contains closures.
         state = dict(super().__getstate__())
         state.pop("_block", None)
         state.pop("_cached_orthogonalization", None)

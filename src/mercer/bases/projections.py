@@ -1,9 +1,9 @@
-"""Random matrices G of shape (M, n) with ``E[G'G] = I``, and those of independent entries:
+"""Random matrices G of shape (M, n) with ``E[G'G] = I``, here with independent entries:
 
 - Gaussian: ``G_jl ~ N(0, 1/M)``
 - Rademacher: ``G_jl = +-1 / sqrt(M)``
 
-A product with one of these costs n M a row.
+A product with one of these costs n M per row.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 from mercer.contracts import Array, Precision
 from mercer.validation import check_array
 
-#: ``project(K, out)`` writes K G' to ``out`` and returns it; K is used up.
+#: ``project(K, out)`` writes K G' to ``out`` and returns it; K is overwritten.
 Project: TypeAlias = Callable[[Array, Array], Array]
 
 
 class Projection(ABC):
-    """A matrix G of shape (M, n)."""
+    """A random matrix G of shape (M, n) with ``E[G'G] = I``."""
 
     @classmethod
     @abstractmethod
@@ -32,13 +32,13 @@ class Projection(ABC):
 
     @staticmethod
     def width(n_rows: int) -> int:
-        """How many values a row of n has while G' is applied to it."""
+        """Return the length to which a row of n values is padded while G' is applied."""
         return n_rows
 
     @staticmethod
     @abstractmethod
     def resident_bytes(n_rows: int, size: int) -> int:
-        """Bytes that G takes, in every form that is kept."""
+        """Return the bytes of all stored forms of G."""
 
     @property
     @abstractmethod
@@ -47,7 +47,7 @@ class Projection(ABC):
 
     @abstractmethod
     def check_state(self, n_rows: int) -> None:
-        """Refuse arrays that do not make a matrix of ``n_rows`` columns."""
+        """Raise ValueError if the arrays do not define a matrix with ``n_rows`` columns."""
 
     @abstractmethod
     def bound(self, precision: Precision) -> Project:
@@ -68,13 +68,13 @@ class Projection(ABC):
 
 @dataclass(frozen=True)
 class DenseProjection(Projection):
-    """A matrix that is stored whole."""
+    """A matrix G stored as an array."""
 
     matrix: Array
 
     @staticmethod
     def resident_bytes(n_rows: int, size: int) -> int:
-        """Bytes of the matrix in float64 and in float32."""
+        """Return the bytes of the matrix in float64 and in float32."""
         return 12 * n_rows * size
 
     @property
@@ -84,7 +84,7 @@ class DenseProjection(Projection):
         return size, n_rows
 
     def check_state(self, n_rows: int) -> None:
-        """Refuse a matrix of other columns."""
+        """Raise ValueError if the matrix does not have ``n_rows`` columns."""
         check_array(self.matrix, "the projection", (None, n_rows))
 
     def bound(self, precision: Precision) -> Project:
@@ -110,7 +110,7 @@ class DenseProjection(Projection):
 
 
 class GaussianProjection(DenseProjection):
-    """Independent normal entries."""
+    """Independent normal entries ``G_jl ~ N(0, 1/M)``."""
 
     @classmethod
     def draw(cls, n_rows: int, size: int, rng: np.random.Generator) -> Self:
@@ -119,9 +119,9 @@ class GaussianProjection(DenseProjection):
 
 
 class RademacherProjection(DenseProjection):
-    """Independent random signs."""
+    """Independent random signs ``G_jl = +-1 / sqrt(M)``."""
 
     @classmethod
     def draw(cls, n_rows: int, size: int, rng: np.random.Generator) -> Self:
-        """Draw signs, over sqrt(M)."""
+        """Draw signs, divided by sqrt(M)."""
         return cls(rng.choice([-1.0, 1.0], size=(size, n_rows)) / np.sqrt(size))

@@ -23,9 +23,9 @@ from mercer.validation import (
     check_same_length,
 )
 
-#: Names of the ways to choose features.
+#: Names that ``sampling=`` accepts.
 SAMPLINGS = ["plain", "labels", "leverage"]
-#: Whole numbers with at most so many values are classes.
+#: Integers with at most this many distinct values count as classes.
 CLASSES = 20
 
 
@@ -34,30 +34,31 @@ class RandomFeatures(BasisTransformer):
 
     Cosines for the Gaussian, Laplacian and Matern kernels (Rahimi and Recht, 2007), rectified units
     for the arc-cosine kernel, splines for the periodic spline. The functions do not depend on the
-    rows (but for a bandwidth taken from them), so shards can share them by a seed.
+    rows (except for a bandwidth estimated from them), so shards only need to share a seed.
 
     Parameters
     ----------
     n_components : int or None
         M, the number of features; None means 2000.
     orthogonal : bool
-        Draw frequencies with orthogonal directions: the same mean, a lower variance.
+        Whether frequencies have orthogonal directions: the same mean, a lower variance.
     sampling : "plain", "labels" or "leverage"
-        Whether functions are taken as they are drawn, or chosen among ``candidates`` times as many
-        by what rows say of them: by ``(sum_i w_i y_i psi(x_i))^2`` (Liu et al., 2020; Li, Liu and
-        Wang, 2022), or by their ridge leverage, which needs no labels and the products of all
+        "plain" uses the functions as drawn. "labels" and "leverage" draw ``candidates`` times as
+        many and select by a score: ``(sum_i w_i y_i psi(x_i))^2`` (Liu et al., 2020; Li, Liu and
+        Wang, 2022), or the ridge leverage score, which needs no labels but the Gram matrix of all
         candidates.
     candidates : int
-        How many are drawn for each that is chosen.
+        Number of candidates per selected feature.
     weighting : "none" or "unbiased"
-        "none" takes the chosen ones as they are, a selection by labels; "unbiased" multiplies
-        psi_j by ``sqrt(p / q_j)``, so that products still average to the kernel.
+        "none" uses the selected features unchanged; "unbiased" multiplies psi_j by ``sqrt(p /
+        q_j)``, so that products still average to the kernel.
     alpha : float
-        The penalty that leverage is for.
+        The penalty of the leverage scores.
     kernel : str, Kernel or None
-        The kernel when the basis is used alone (None: Gaussian). In an estimator leave it None.
+        The kernel if the basis is used outside an estimator (None: Gaussian). Inside an estimator,
+        leave it None.
     random_state : int, Generator, RandomState or None
-        Seed of the draw. In an estimator None means the estimator's.
+        Seed of the draw. Inside an estimator, None means the estimator's seed.
 
     Examples
     --------
@@ -91,7 +92,7 @@ class RandomFeatures(BasisTransformer):
         self.random_state = random_state
 
     def wanted_size(self, n_rows: int) -> int:
-        """M before any limit."""
+        """Return M before any memory limit."""
         if self.n_components is None:
             return DEFAULT_SIZE
         return check_count(self.n_components, "n_components of RandomFeatures")
@@ -120,22 +121,22 @@ class RandomFeatures(BasisTransformer):
         drawn = size if self._wanted is None else size * self.candidates
         self.features_ = self.kernel_.feature_map(drawn, source.n_features, rng, self.orthogonal)
         if self._wanted is not None:
-            chosen_features(self.features_, np.arange(1))  # says so where there is no choice
+            chosen_features(self.features_, np.arange(1))  # raises if the kind does not support it
         self.precision_ = precision
         return self
 
     @property
     def has_candidates(self) -> bool:  # type: ignore[override]
-        """Whether features are still to be chosen among candidates."""
+        """Whether features still have to be selected from candidates."""
         return getattr(self, "_wanted", None) is not None
 
     @property
     def needs_gram(self) -> bool:  # type: ignore[override]
-        """Whether the choice takes the products of candidates."""
+        """Whether the selection needs the Gram matrix of the candidates."""
         return self.sampling == "leverage"
 
     def choose_features(self, moments: Any, rng: np.random.Generator) -> None:
-        """Choose among the candidates, by the moments of their values."""
+        """Select features from the candidates by the moments of their values."""
         assert self._wanted is not None
         if self.sampling == "labels":
             scores = np.sum(moments.cross**2, axis=1)
@@ -145,7 +146,7 @@ class RandomFeatures(BasisTransformer):
             scores = vectors**2 @ (values / (values + self.alpha))
         if not scores.sum() > 0:
             raise ValueError(
-                "all candidates have a score of 0: y is constant, or there are no labels; use "
+                "all candidates have a score of 0: y is constant, or there are no labels. Use "
                 "sampling='plain' or 'leverage'"
             )
         share = scores / scores.sum()
@@ -162,7 +163,7 @@ class RandomFeatures(BasisTransformer):
         self._wanted = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the functions; y is for ``sampling="labels"``: numbers, or classes."""
+        """Draw the functions; ``sampling="labels"`` needs y (numbers or classes)."""
         if self.sampling == "labels" and y is None:
             raise ValueError("sampling='labels' needs y: fit(X, y)")
         self._labels = None if y is None else np.asarray(y)
@@ -195,7 +196,7 @@ class RandomFeatures(BasisTransformer):
         return self.features_.size
 
     def check_state(self, n_features: int) -> None:
-        """Refuse features that are no map of ``n_features`` columns."""
+        """Raise ValueError if the features are not a map of ``n_features`` columns."""
         super().check_state(n_features)
         check_features(self.features_, n_features)
 
@@ -206,12 +207,12 @@ class RandomFeatures(BasisTransformer):
         return out
 
     def gram(self) -> None:
-        """Return None: the functions count as orthonormal."""
+        """Return None: the functions are treated as orthonormal."""
         return
 
 
 def _columns(y: Array, n_rows: int) -> Array:
-    """Return y as columns of numbers: one of +1 and -1 a class, or centered."""
+    """Return y as numeric columns: one column of +1 and -1 per class, or centered numbers."""
     check_same_length(n_rows, y, "y")
     if y.dtype.kind == "f" or (y.dtype.kind in "iu" and len(np.unique(y)) > CLASSES):
         values = y.reshape(len(y), -1).astype(np.float64)

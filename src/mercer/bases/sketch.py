@@ -28,7 +28,7 @@ KINDS: dict[str, type[Projection]] = {
     "hadamard": HadamardProjection,
     "dct": CosineProjection,
 }
-#: Rows of the kernel matrix that are sketched at a time for the Gram matrix.
+#: Rows of the kernel matrix sketched at a time for the Gram matrix.
 BLOCK = 1024
 
 
@@ -38,12 +38,12 @@ class Sketch(OrthogonalizedBasis):
     .. math:: \\Gamma = G K_{nn} G', \\qquad
               z(x)'z(x') = k(x)' G' (G K_{nn} G')^+ G\\, k(x'), \\qquad k(x) = (K(x_l, x))_l
 
-    Every row has a part in every function, so fewer functions are needed than landmarks: M of the
+    Every row contributes to every function, so fewer functions are needed than landmarks: M of the
     order of the effective dimension, up to logarithms, gives the rates of the exact kernel (Lin and
     Cevher, 2018, *Kernel Conjugate Gradient Methods with Random Projections*, example 3.1 and
-    corollary 3.2; for orthogonal systems Yang, Pilanci and Wainwright, 2017). The
-    price is that all rows are kept, and that a fit takes n^2 kernel values, twice. They are
-    evaluated in blocks and never held together.
+    corollary 3.2; for orthogonal systems Yang, Pilanci and Wainwright, 2017). The price: all rows
+    are stored, and a fit evaluates n^2 kernel values twice. They are evaluated in blocks and never
+    stored all at once.
 
     Parameters
     ----------
@@ -51,15 +51,16 @@ class Sketch(OrthogonalizedBasis):
         M, the number of functions, at most the number of rows (all of them: the exact kernel). None
         means sqrt(n) log(n), at least 100 and at most 2000: sqrt(n) bounds the effective dimension
         at the best alpha whenever the target is a function of the space (corollary 3.2 with zeta at
-        least 1/2 and gamma at most 1), and the logarithm stands for those of the theory.
+        least 1/2 and gamma at most 1), and the logarithm replaces those of the theory.
     kind : "hadamard", "dct", "gaussian" or "rademacher"
         How G is drawn: random signs and some rows of a Hadamard matrix (n padded to a power of two)
-        or of the discrete cosine transform, which cost n log n a row; or independent normal
-        variables or signs, which cost n M a row.
+        or of the discrete cosine transform, which cost n log n per row; or independent normal
+        variables or signs, which cost n M per row.
     kernel : str, Kernel or None
-        The kernel when the basis is used alone (None: Gaussian). In an estimator leave it None.
+        The kernel if the basis is used outside an estimator (None: Gaussian). Inside an estimator,
+        leave it None.
     random_state : int, Generator, RandomState or None
-        Seed of the draw. In an estimator None means the estimator's.
+        Seed of the draw. Inside an estimator, None means the estimator's seed.
 
     Examples
     --------
@@ -88,18 +89,18 @@ class Sketch(OrthogonalizedBasis):
         self.random_state = random_state
 
     def wanted_size(self, n_rows: int) -> int:
-        """M before any limit: what was asked for, or the default, at most the rows."""
+        """Return M before any memory limit: ``n_components`` or the default, at most the rows."""
         asked = min(DEFAULT_SIZE, max(100, ceil(sqrt(n_rows) * log(max(1, n_rows)))))
         if self.n_components is not None:
             asked = check_count(self.n_components, "n_components of Sketch")
         return min(asked, n_rows)
 
     def width(self, n_rows: int) -> int:
-        """All rows, padded where the transform asks for it."""
+        """Return the number of rows, padded if the transform needs it."""
         return self._drawn_from.width(n_rows)
 
     def resident_bytes(self, n_rows: int, n_features: int, size: int, kernel: Kernel) -> int:
-        """Bytes of the points, of three copies that most kernels prepare of them, and of G."""
+        """Return the bytes of the points, of the three copies that most kernels make, and of G."""
         copies = 1 if kernel.pairwise else 4
         matrix = self._drawn_from.resident_bytes(n_rows, size)
         return 8 * copies * n_rows * n_features + matrix
@@ -117,7 +118,7 @@ class Sketch(OrthogonalizedBasis):
         may_widen: bool = False,
         for_products: bool = False,
     ) -> Self:
-        """Take all rows, resolve the kernel on a sample of them, draw G, and order its rows."""
+        """Store all rows, resolve the kernel on a sample, draw G, and sort its rows by pivots."""
         n_rows, size = source.n_rows, self.wanted_size(source.n_rows)
         self._warn_if_reduced(self.n_components, n_rows)
         self.indices_ = np.arange(n_rows)
@@ -130,11 +131,11 @@ class Sketch(OrthogonalizedBasis):
         return self
 
     def check_state(self, n_features: int) -> None:
-        """Refuse points, or a projection, that are not those of one set of rows."""
+        """Raise ValueError if the points and the projection do not match."""
         super().check_state(n_features)
         if not isinstance(self.projection_, Projection):
             kind = type(self.projection_).__name__
-            raise ValueError(f"the projection must be one, got {kind}")
+            raise ValueError(f"the projection must be a Projection object, got {kind}")
         self.projection_.check_state(len(self.points_))
         check_count(self.size, "the number of functions")
 
@@ -180,7 +181,7 @@ class Sketch(OrthogonalizedBasis):
         """Return ``G K G'`` in float64, from blocks of rows of K, on all cores."""
         points, n_rows = self.points_, len(self.points_)
         block, project = self.kernel_.against(points), self.projection_.bound("float64")
-        with np.errstate(over="ignore", invalid="ignore"):  # found later, and said in words
+        with np.errstate(over="ignore", invalid="ignore"):  # checked later
             diagonal = self.kernel_.diag(points)
         step = tile_rows(self.projection_.width(n_rows))
 
@@ -190,7 +191,7 @@ class Sketch(OrthogonalizedBasis):
                 buffers.append(np.empty((min(step, BLOCK, n_rows), n_rows)))
             with np.errstate(over="ignore", invalid="ignore"):
                 K = block(points[rows], buffers[0][: len(rows)])
-                K[np.arange(len(rows)), rows] = diagonal[rows]  # rounded where K has a kink
+                K[np.arange(len(rows)), rows] = diagonal[rows]  # exact, even if K has a kink
                 project(K, out)
 
         gamma = np.zeros((self.size, self.size))

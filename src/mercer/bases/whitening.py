@@ -1,7 +1,7 @@
-"""From basis functions to coordinates with the identity as penalty.
+"""Whitening: from basis functions to coordinates in which the penalty is the identity.
 
 With ``Gamma = L L'`` and ``R = L^-T``, ``c = R v`` turns the penalty ``c' Gamma c`` into ``v'v``.
-R only ever meets matrices of M x M and M x k, never blocks of rows.
+R is only applied to M x M and M x k matrices, never to blocks of rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mercer.contracts import Array
 
 
 class Whitener:
-    """Changes coordinates between functions and whitened directions.
+    """``c = R v`` with ``R = L^-T``: converts between functions and whitened coordinates.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ def decide_task(source: RowSource, asked: str) -> tuple[str, str]:
     ('regression', 'the target is decimal numbers')
     """
     if check_choice(asked, "--task", TASKS) != "auto":
-        return asked, "asked for"
+        return asked, "requested"
     seen: set[int] = set()
     for y in source.targets(100_000):
         if y.ndim > 1 and y.shape[1] > 1:

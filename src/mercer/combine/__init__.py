@@ -1,4 +1,4 @@
-"""From shards to one model: exact sums, averages, rounds."""
+"""Combine shards into one model: exact sums, averages, rounds."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Average the models of shards: divide and conquer."""
+"""Divide and conquer: average the models of the shards."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Average(Combination):
 
     .. math:: f = \\sum_j \\frac{W_j}{W} f_j
 
-    (for rankings, with the weights of the shards' pairs, ``W_j^2`` where there are no queries).
-    (Zhang, Duchi and Wainwright, 2015; Lin, Guo and Zhou, 2017.) Each shard sends its coefficients,
-    once. All shards use the same alpha, the one that suits all rows: it is too small for a shard on
-    its own, but averaging takes away the variance that this causes.
+    (Zhang, Duchi and Wainwright, 2015; Lin, Guo and Zhou, 2017). For rankings the weights are those
+    of the shards' pairs, ``W_j^2`` without queries. Each shard sends its coefficients once. All
+    shards use the same alpha, the one that suits all rows: it is too small for a single shard, but
+    averaging reduces the extra variance.
 
     Parameters
     ----------
     local_basis : bool
-        Whether shards choose functions of their own, from their own rows (DC-NY; the full kernel
-        and sketches always do), instead of sharing one basis (DNystroem, DKRR-RF). The model is
-        then a sum over the points of all shards.
+        Whether each shard chooses its own functions from its own rows (DC-NY; the full kernel and
+        sketches always do), instead of sharing one basis (DNystroem, DKRR-RF). The model is then a
+        sum over the points of all shards.
     """
 
     label = "average of the shards' models"
@@ -47,11 +47,11 @@ class Average(Combination):
         self.local_basis = local_basis
 
     def check(self) -> None:
-        """Refuse invalid parameters."""
+        """Validate the parameters."""
         check_flag(self.local_basis, "local_basis of Average")
 
     def fit(self, rows: RowSet, request: Request) -> Fit:
-        """Fit a model to each shard, and average them."""
+        """Fit a model to each shard and average the models."""
         clock = Clock()
         local = self.has_local_basis(request)
         plan = shard_plan(rows, request, local)
@@ -96,14 +96,14 @@ class Average(Combination):
 
 @dataclass(frozen=True)
 class LocalModel:
-    """What a shard sends of the model it has fitted.
+    """The model that a shard sends.
 
-    ``points`` are those of its kernel functions where its basis is its own, else None.
+    ``points`` are the points of its kernel functions if the basis is local, otherwise None.
     """
 
     rows: int
     weight: float
-    share: float  # what it counts in the average
+    share: float  # its weight in the average
     coefficients: Array  # (M, k)
     intercept: Array  # (k,)
     points: Array | None
@@ -115,9 +115,9 @@ class LocalModel:
 def model_of(
     shard: Shard, request: Request, shared: BasisTransformer | None, plan: Plan | None
 ) -> LocalModel:
-    """Return the model that a shard fits to its own rows: a task.
+    """Task: return the model that a shard fits to its own rows.
 
-    ``plan`` is None where the shard makes one of its own, for functions of its own.
+    If ``plan`` is None, the shard makes its own plan, for its own functions.
     """
     with shard.naming():
         source = shard.source
@@ -132,7 +132,7 @@ def model_of(
         planned = None if plan is None else (plan, request.solver or Ridge())
         found = fit(RowSet.in_one_place(source), asked, planned, shared)
     weight = found.weight
-    if found.folds is not None:  # a shard counts by the labels it has
+    if found.folds is not None:  # shards are weighted by their labelled rows
         weight = sum(fold.target_weight for fold in found.folds)
     coefficients, points = found.coefficients, None
     if shared is None:
@@ -151,10 +151,10 @@ def model_of(
 
 
 def averaged(models: Sequence[LocalModel]) -> tuple[Array, Array, Array | None, Solution]:
-    """Return coefficients, intercept, points and how they were found.
+    """Return coefficients, intercept, points and the combined status and reason.
 
     Points are None for a shared basis; otherwise those of all shards, with the coefficients of each
-    times its share.
+    shard multiplied by its share.
     """
     shares = np.array([model.share for model in models])
     shares = shares / shares.sum()
@@ -171,11 +171,11 @@ def averaged(models: Sequence[LocalModel]) -> tuple[Array, Array, Array | None, 
     steps = max(model.steps for model in models)
     if failed:
         status = failed[0].status
-        reason = f"{len(failed)} of {len(models)} shards, the first one: {failed[0].reason}"
+        reason = f"{len(failed)} of {len(models)} shards; in the first: {failed[0].reason}"
     else:
         reduced = sum(model.status is Status.RANK_REDUCED for model in models)
         status = Status.RANK_REDUCED if reduced == len(models) else models[0].status
         if status is Status.RANK_REDUCED and reduced < len(models):
             status = Status.SOLVED
-        reason = f"the average of {len(models)} shards' models; the first one: {models[0].reason}"
+        reason = f"the average of {len(models)} shards' models; the first: {models[0].reason}"
     return coefficients, constant, points, Solution(coefficients, status, reason, steps)

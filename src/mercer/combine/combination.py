@@ -1,4 +1,4 @@
-"""What all combinations share: parameters as scikit-learn reads them, checked before any work."""
+"""The base class of combinations: scikit-learn parameters, validated before the fit."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from mercer.solvers import Ridge
 
 
 class Combination(BaseEstimator):
-    """A way from what shards know to one model. It never sees who runs the shards."""
+    """A method that fits one model to shards. It is independent of the engine."""
 
-    #: How summaries name it.
+    #: Its name in summaries.
     label = ""
-    #: Whether every shard has functions of its own, rather than all the same.
+    #: Whether every shard has its own functions instead of a shared basis.
     local_basis = False
     #: Whether the model depends on how many shards there are.
     depends_on_shards = True
-    #: Whether the rows of a query must be in one shard.
+    #: Whether all rows of a query must be in one shard.
     keeps_queries_whole = False
 
     def check(self) -> None:
-        """Refuse invalid parameters."""
+        """Validate the parameters."""
 
     def check_request(self, request: Request) -> None:
-        """Refuse, before any work, a request that this combination cannot meet."""
+        """Raise ValueError, before the fit starts, if the combination cannot serve the request."""
 
     def fit(self, rows: RowSet, request: Request) -> Fit:
         """Fit one model to the rows of all shards."""
@@ -42,7 +42,7 @@ class Combination(BaseEstimator):
     def _record(
         self, rows: RowSet, request: Request, plan: Plan, clock: Clock, **model: Any
     ) -> Fit:
-        """Return the record of a fit; ``model`` holds what the combination has found."""
+        """Return the record of a fit; ``model`` is the result of the combination."""
         assert request.alpha is not None
         found = Fit(
             plan=plan,
@@ -56,32 +56,32 @@ class Combination(BaseEstimator):
         return check_precision(found)
 
     def has_local_basis(self, request: Request) -> bool:
-        """Whether shards have functions of their own: as asked for, or by the kind of basis."""
+        """Return whether shards have their own functions: by parameter, or by the kind of basis."""
         asked = request.asked_basis()
         return self.local_basis or (asked is not None and asked.local)
 
 
 def refuse_local_basis(combination: Combination, request: Request) -> None:
-    """Refuse functions that are made of the rows of a shard."""
+    """Raise ValueError if the basis depends on the rows of a shard."""
     asked = request.asked_basis()
     if asked is not None and asked.local:
         raise ValueError(
-            f"combine={named(combination)!r} needs functions that all shards share, and "
-            f"{type(asked).__name__} is made of the rows of a shard: use "
+            f"combine={named(combination)!r} needs functions that all shards share, but "
+            f"{type(asked).__name__} depends on the rows of each shard: use "
             f"combine='average', or basis='landmarks' or 'random_features'"
         )
 
 
 def named(combination: Combination) -> str:
-    """Return the name that a combination goes by, for messages."""
+    """Return the name of a combination, for messages."""
     return getattr(combination, "alias", type(combination).__name__)
 
 
 def chosen_alpha(rows: RowSet, request: Request, plan: Plan) -> tuple[Request, dict[str, Any]]:
-    """Return the request with alpha in numbers, one that suits all rows, and how it was chosen.
+    """Return the request with a numeric alpha that suits all rows, and how it was chosen.
 
-    Shards on their own would choose one that suits fewer rows: a pilot, an exact sum with few
-    functions, looks at all of them.
+    A shard by itself would choose an alpha that suits fewer rows, so a pilot fit, an exact sum with
+    few functions, uses all of them.
     """
     if request.alpha is not None:
         return request, {}
@@ -97,7 +97,7 @@ def chosen_alpha(rows: RowSet, request: Request, plan: Plan) -> tuple[Request, d
 
 
 def shard_plan(rows: RowSet, request: Request, local: bool) -> Plan:
-    """Return the plan of functions that all shards share, or of the largest shard's own."""
+    """Return the plan for shared functions, or for the local functions of the largest shard."""
     asked = replace(request, dtype=request.shard_dtype, alpha=request.alpha or 0.0)
     if local:
         largest = max(fact.rows for fact in rows.facts)

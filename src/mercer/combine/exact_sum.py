@@ -1,4 +1,4 @@
-"""Add the sums of all shards: the fit of all rows in one place."""
+"""Add the moments of all shards: the same fit as with all rows in one place."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mercer.rows.rowset import RowSet
 
 
 class ExactSum(Combination):
-    """The solution of all rows together, for any number of shards.
+    """The exact solution for all rows, for any number of shards.
 
     .. math:: S = \\sum_j S_j, \\qquad t = \\sum_j t_j
 
-    Moments are sums over rows, so those of shards add up to those of all rows, and one solve
+    Moments are sums over rows, so those of the shards add up to those of all rows, and one solve
     remains. Each shard sends its moments once, M (M + k + 2) numbers and a few more; for a solve by
-    products it sends a vector a step instead. All rows in one place are the sum over one shard.
+    products it sends one vector per step instead. A fit in one place is the sum over one shard.
     """
 
     label = "exact sum of moments"
@@ -26,7 +26,7 @@ class ExactSum(Combination):
     depends_on_shards = False
 
     def check_request(self, request: Request) -> None:
-        """Refuse functions of a shard's own; the exact kernel can be solved by products."""
+        """Raise ValueError for a local basis; the exact kernel can be solved by products."""
         asked = request.asked_basis()
         by_products = request.solver is not None and request.solver.needs == "products"
         if not (asked is not None and asked.dual and by_products):

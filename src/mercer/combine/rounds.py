@@ -1,4 +1,4 @@
-"""Rounds of communication: two exchanges of a vector each, towards the solution of all rows."""
+"""Rounds of communication, of two vectors each, that converge to the solution for all rows."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ from mercer.validation import (
     check_total_weight,
 )
 
-#: How much of the objective a round may lose to rounding.
+#: Relative increase of the objective that rounding may cause in a round.
 ROUNDING = 1e-12
 
 
 class Rounds(Combination):
-    """What both kinds of rounds share.
+    """Base class: iterations for ``H g = b``, with ``H = sum_j (W_j / W) H_j`` over shards.
 
     Parameters
     ----------
     rounds : int or None
-        How many rounds; None means the estimator's ``rounds``.
+        Number of rounds; None means the estimator's ``rounds``.
     tolerance : float
-        Stop before that when the global gradient, relative to that at zero, is down to this.
+        Stop earlier if the global gradient, relative to the gradient at zero, is below this.
     start : "average" or "zero"
-        Where the rounds begin: at the average of the shards' models, or at zero.
+        Starting point: the average of the shards' models, or zero.
     """
 
     keeps_queries_whole = True
@@ -64,28 +64,28 @@ class Rounds(Combination):
         self.start = start
 
     def check(self) -> None:
-        """Refuse invalid parameters."""
+        """Validate the parameters."""
         if self.rounds is not None:
             check_count(self.rounds, f"rounds of {type(self).__name__}")
         check_number(self.tolerance, f"tolerance of {type(self).__name__}", above=0.0)
         check_choice(self.start, f"start of {type(self).__name__}", ["average", "zero"])
 
-    #: Whether rounds can be made in function space, where shards exchange their rows.
+    #: Whether rounds can run in function space, where shards exchange their rows.
     in_function_space = False
 
     def check_request(self, request: Request) -> None:
-        """Refuse solvers other than ridge, and a basis that rounds have no form for."""
+        """Raise ValueError for solvers other than ridge and for an unsupported basis."""
         asked = request.asked_basis()
         exact = self.in_function_space and asked is not None and asked.dual
         if not exact:
             refuse_local_basis(self, request)
         elif request.intercept and not request.targets.ranks:
             raise ValueError(
-                "rounds with the full kernel fit no constant: use fit_intercept=False, or "
+                "rounds with the full kernel cannot fit an intercept: use fit_intercept=False, or "
                 "basis='landmarks' or 'random_features'"
             )
         elif request.alpha == 0:
-            raise ValueError("rounds with the full kernel need an alpha above 0")
+            raise ValueError("rounds with the full kernel need a positive alpha, got 0")
         solver = request.solver
         if solver is not None and (solver.needs != "matrix" or solver.cuts_off):
             raise ValueError(
@@ -94,7 +94,7 @@ class Rounds(Combination):
             )
 
     def fit(self, rows: RowSet, request: Request) -> Fit:
-        """Make rounds towards the solution of all rows."""
+        """Run rounds that converge to the solution for all rows."""
         clock = Clock()
         local = self.has_local_basis(request)
         plan = shard_plan(rows, replace(request, alpha=request.alpha or 0.0), local)
@@ -125,7 +125,7 @@ class Rounds(Combination):
     def _in_coordinates(
         self, rows: RowSet, request: Request, plan: Plan, clock: Clock
     ) -> tuple[Any, BasisTransformer]:
-        """Return the mean of the shards' systems, in coordinates of functions that all share."""
+        """Return the mean of the shards' systems, in coordinates of a shared basis."""
         plan = replace(plan, may_widen=False)
         with clock.stage("basis"):
             basis = fit_basis(rows, request, plan)
@@ -146,7 +146,7 @@ class Rounds(Combination):
     def _in_function_space(
         self, rows: RowSet, request: Request, plan: Plan, clock: Clock
     ) -> tuple[Any, BasisTransformer]:
-        """Return the mean of the shards' systems with the exact kernel: points go to all shards."""
+        """Return the mean of the systems with the exact kernel; all shards get all points."""
         with clock.stage("basis"):
             kernel = kernel_of_rows(rows, request.kernel, 0, request.seeds.rows)
             points = np.vstack(rows.map(points_of, label="points", record="points"))
@@ -177,7 +177,7 @@ class Rounds(Combination):
         raise TypeError(f"{type(self).__name__} does not define run()")
 
     def _ended(self, solution: Solution, rounds: int, gradients: list[float]) -> Solution:
-        """Say how it ended: rounds that were asked for and made are no failure."""
+        """Return the final status: completing the requested rounds is a success."""
         final = gradients[-1]
         reason = f"{self.label}: {solution.steps} of them, to a relative gradient of {final:.1e}"
         status = solution.status
@@ -187,19 +187,19 @@ class Rounds(Combination):
 
 
 class NewtonRounds(Rounds):
-    """Newton rounds with the mean of the shards' inverses.
+    """Newton iterations with the mean of the shards' inverses.
 
     .. math:: g \\leftarrow g - \\sum_j \\frac{W_j}{W} H_j^{-1} \\bar G(g), \\qquad
               \\bar G(g) = \\sum_j \\frac{W_j}{W} (H_j g - b_j)
 
-    from the average of the shards' models, as in Lin, Wang and Zhou (2020), *Distributed kernel
-    ridge regression with communications*, or from zero. They diverge once shards are small. Rounds
-    that converge lower the objective of all rows, each of them: the first that raises it is the
-    last, and the one before is returned (the average of the shards' models, if the first round from
-    zero is that one).
+    starting from the average of the shards' models, as in Lin, Wang and Zhou (2020), *Distributed
+    kernel ridge regression with communications*, or from zero. The rounds diverge if shards are too
+    small. Rounds that converge all lower the objective over all rows, so the first round that
+    raises it is the last, and the one before it is returned (or the average of the shards' models,
+    if already the first round from zero raises it).
 
-    With the full kernel they are made in function space (:mod:`mercer.systems.function_space`):
-    then shards send their rows to each other.
+    With the full kernel they run in function space (:mod:`mercer.systems.function_space`), where
+    shards send their rows to each other.
     """
 
     label = "Newton rounds"
@@ -235,7 +235,7 @@ class NewtonRounds(Rounds):
             f"{listed}): shards are too small for them; use combine='conjugate' or 'sum', or fewer "
             f"shards"
         )
-        if not np.any(g):  # no round from zero has got anywhere: the shards' own models have
+        if not np.any(g):  # no round from zero made progress: use the shards' models
             g = system.average()
             reason += "; the model is the average of the shards' models"
         seconds = time.perf_counter() - began
@@ -243,11 +243,11 @@ class NewtonRounds(Rounds):
 
 
 class ConjugateRounds(Rounds):
-    """Conjugate gradients on the mean of ``H_j``, preconditioned by the mean of the inverses.
+    """Conjugate gradients for ``H g = b``, preconditioned by ``sum_j (W_j / W) H_j^-1``.
 
-    The exchanges are those of Newton rounds, two vectors a round, but the step along each direction
-    is the best one, and directions are conjugate: the rounds converge for any number of shards, in
-    fewer rounds.
+    The communication is that of Newton rounds, two vectors per round, but the step along each
+    direction is optimal, and directions are conjugate. The rounds converge for any number of
+    shards, and in fewer rounds.
     """
 
     label = "conjugate rounds"
@@ -259,7 +259,7 @@ class ConjugateRounds(Rounds):
         """Return the solution after the rounds."""
         start = system.start if np.any(system.start) else None
         found = conjugate_gradients(system, self.tolerance, rounds, start, progress)
-        # The right-hand side itself is preconditioned first, to measure residuals by.
+        # The preconditioned right-hand side is computed first, as the scale of residuals.
         gradients = system.gradients[0 if start is None else 1 :]
         return self._ended(found, rounds, gradients or [0.0])
 
@@ -267,15 +267,15 @@ class ConjugateRounds(Rounds):
 def model_of_rounds(basis: BasisTransformer, value: Array, request: Request) -> tuple[Array, Array]:
     """Return coefficients (M, k) and intercept (k,) for the solution of rounds."""
     constant = np.zeros(request.outputs)
-    if basis.dual:  # in function space: coefficients of the points, and no constant
+    if basis.dual:  # in function space: coefficients of the points, no intercept
         return value, constant
-    if request.intercept:  # a coordinate like the others
+    if request.intercept:  # the last coordinate
         value, constant = value[:-1], value[-1]
     return basis.coefficients(basis.whitener().coefficients(value)), constant
 
 
 def _check_memory(rows: RowSet, plan: Plan) -> None:
-    """Refuse rounds in this process whose factors do not fit: each shard keeps one."""
+    """Raise an error if the factors of all shards do not fit into the memory limit."""
     shards = len(rows.items)
     needed = 8 * plan.size**2 * (shards + 2)
     if isinstance(rows.engine, ThreadEngine) and needed > plan.memory_limit:

@@ -1,4 +1,4 @@
-"""Data sets: one that comes with the package, and larger ones that are found or downloaded."""
+"""Data sets: one that is included, and larger ones that are loaded or downloaded."""
 
 from mercer.datasets.letter import load_letter
 from mercer.datasets.real import load_real

@@ -1,4 +1,4 @@
-"""Letter recognition: 20000 images of letters as 16 numbers each, shipped with the package."""
+"""Letter recognition: 20000 images of letters, with 16 features each, included in the package."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sklearn.utils import Bunch
 
 
 def load_letter() -> Bunch:
-    """Return the letter recognition data: 16000 rows to train on and 4000 to test on.
+    """Return the letter recognition data: 16000 training rows and 4000 test rows.
 
-    Sixteen whole numbers from 0 to 15 describe the image of a capital letter; the label is the
-    letter. The data are David J. Slate's (UCI Machine Learning Repository, 1991, CC BY 4.0).
+    Sixteen integers from 0 to 15 describe the image of a capital letter; the label is the letter.
+    The data are by David J. Slate (UCI Machine Learning Repository, 1991, CC BY 4.0).
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Larger data sets: from a folder of the user's, or downloaded."""
+"""Larger data sets, from a local folder or downloaded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mercer.validation import closest
 #: The environment variable with the folder that holds ``<name>/<name>.npz``.
 VARIABLE = "MERCER_DATA"
 
-#: Names on OpenML, with the version that is meant.
+#: Names and versions on OpenML.
 OPENML: dict[str, tuple[str, int]] = {
     "eeg_eye_state": ("eeg-eye-state", 1),
     "elevators": ("elevators", 1),
@@ -25,9 +25,9 @@ OPENML: dict[str, tuple[str, int]] = {
     "pendigits": ("pendigits", 1),
     "usps": ("USPS", 2),
 }
-#: Rows that come first to train on, where the data on OpenML keep the order of the original.
+#: Number of leading training rows, if the data on OpenML keep the original order.
 TRAIN_ROWS = {"fashion_mnist": 60_000, "mnist": 60_000}
-#: Data sets that scikit-learn fetches by functions of their own.
+#: Data sets with their own fetch function in scikit-learn.
 FETCHED = ("california_housing", "covtype")
 
 
@@ -37,20 +37,20 @@ def load_real(name: str) -> Bunch:
     Parameters
     ----------
     name : str
-        With the environment variable ``MERCER_DATA``: the arrays of
-        ``<MERCER_DATA>/<name>/<name>.npz`` (never unpickled). Without it: "california_housing",
-        "covtype", "eeg_eye_state", "elevators", "fashion_mnist", "mnist", "pendigits" or "usps",
-        downloaded by scikit-learn, which keeps a copy.
+        If the environment variable ``MERCER_DATA`` is set, the arrays of
+        ``<MERCER_DATA>/<name>/<name>.npz`` are loaded (without pickle). Otherwise, one of
+        "california_housing", "covtype", "eeg_eye_state", "elevators", "fashion_mnist", "mnist",
+        "pendigits" or "usps", downloaded and cached by scikit-learn.
 
     Returns
     -------
     data : Bunch
-        ``X`` and ``y``, or ``X_train``, ``y_train``, ``X_test`` and ``y_test`` where there is a
-        customary split, and whatever else a file in the folder holds. Class labels and scales are
-        those of where the data came from.
+        ``X`` and ``y``, or ``X_train``, ``y_train``, ``X_test`` and ``y_test`` if there is a
+        standard split, and any other arrays of the file. Class labels and scales are those of the
+        data source.
     """
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        raise ValueError(f"the name of a data set must be letters, digits, _ and -, got {name!r}")
+        raise ValueError(f"the name of a data set may have letters, digits, _ and -, got {name!r}")
     folder = os.environ.get(VARIABLE)
     if folder:
         return _from_folder(Path(folder).expanduser(), name)
@@ -58,9 +58,9 @@ def load_real(name: str) -> Bunch:
         return _fetched(name)
     if name in OPENML:
         return _from_openml(name)
-    hint = "; letter comes with mercer: mercer.load_letter()" if name == "letter" else ""
+    hint = "; letter is included in mercer: use mercer.load_letter()" if name == "letter" else ""
     raise ValueError(
-        f"no home on the network is known for {name!r}{closest(name, [*FETCHED, *OPENML])}; for "
+        f"no download is known for {name!r}{closest(name, [*FETCHED, *OPENML])}; for "
         f"others set the environment variable {VARIABLE} to a folder with {name}/{name}.npz{hint}"
     )
 
@@ -104,8 +104,8 @@ def _from_openml(name: str) -> Bunch:
 def _downloaded(name: str, fetch: Callable[[], Any]) -> Any:
     try:
         return fetch()
-    except OSError as error:  # among them all that urllib raises
+    except OSError as error:  # includes all errors of urllib
         raise OSError(
-            f"{name!r} could not be downloaded ({error}): try again with a network, or set the "
+            f"{name!r} could not be downloaded ({error}): check the network connection, or set the "
             f"environment variable {VARIABLE} to a folder with {name}/{name}.npz"
         ) from error

@@ -1,4 +1,4 @@
-"""Who does the work: this thread, threads of this process, or a Dask cluster. No mathematics."""
+"""Engines run tasks in this thread, in threads of this process, or on a Dask cluster."""
 
 from mercer.engines.choice import as_engine
 from mercer.engines.communication import Communication, Exchange, count_numbers

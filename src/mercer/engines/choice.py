@@ -1,4 +1,4 @@
-"""From what a user names to an engine."""
+"""Convert the ``engine`` parameter to an engine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def dask_engine(client: Any) -> Engine:
         module = import_module("mercer.engines.dask_engine")
     except ImportError as error:
         raise ImportError(
-            f"a cluster needs Dask, which is not installed: try pip install 'mercer[dask]' "
+            f"a cluster requires Dask, which is not installed: try pip install 'mercer[dask]' "
             f"({error})"
         ) from error
     return module.DaskEngine(client)  # type: ignore[no-any-return]

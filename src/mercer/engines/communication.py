@@ -1,4 +1,4 @@
-"""What shards have sent, and been sent: to weigh one combination against another."""
+"""A record of the communication with shards, to compare combinations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass
 class Exchange:
-    """One kind of exchange: numbers to and from each shard, and how often."""
+    """One kind of exchange: how many numbers to and from each shard, and how often."""
 
     what: str
     to_shard: int
@@ -24,10 +24,10 @@ class Communication:
 
     Examples
     --------
-    >>> told = Communication(shards=4)
-    >>> told.record("solve", to_shard=100, from_shard=100)
-    >>> told.record("solve", to_shard=100, from_shard=100)
-    >>> told.numbers, told.bytes
+    >>> sent = Communication(shards=4)
+    >>> sent.record("solve", to_shard=100, from_shard=100)
+    >>> sent.record("solve", to_shard=100, from_shard=100)
+    >>> sent.numbers, sent.bytes
     (400, 12800)
     """
 
@@ -35,7 +35,7 @@ class Communication:
     exchanges: list[Exchange] = field(default_factory=list)
 
     def record(self, what: str, to_shard: int, from_shard: int) -> None:
-        """Note an exchange with every shard; numbers are those of the largest shard."""
+        """Record an exchange with every shard; the numbers are those of the largest shard."""
         for known in self.exchanges:
             if (known.what, known.to_shard, known.from_shard) == (what, to_shard, from_shard):
                 known.times += 1
@@ -49,7 +49,7 @@ class Communication:
 
     @property
     def bytes(self) -> int:
-        """Bytes to and from all shards, eight a number."""
+        """Bytes to and from all shards, eight per number."""
         return 8 * self.shards * self.numbers
 
     def __str__(self) -> str:
@@ -57,12 +57,12 @@ class Communication:
         lines += [
             f"{e.what:<24}{e.times:>7,}{e.to_shard:>14,}{e.from_shard:>14,}" for e in self.exchanges
         ]
-        total = f"{self.numbers:,} numbers a shard, {self.bytes:,} bytes for {self.shards} shards"
+        total = f"{self.numbers:,} numbers per shard, {self.bytes:,} bytes for {self.shards} shards"
         return "\n".join([*lines, total])
 
 
 def count_numbers(value: Any) -> int:
-    """Count the numbers in arrays, however they are nested.
+    """Count the numbers in nested arrays.
 
     >>> count_numbers({"a": np.zeros((2, 3)), "b": [1.0, None, "text"]})
     7

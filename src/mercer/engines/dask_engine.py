@@ -1,8 +1,8 @@
-"""Shards on the workers of a Dask cluster, some of which may be lost on the way.
+"""Run tasks on a Dask cluster, even if workers are lost.
 
-A shard is sent as a recipe, and what a task made of it stays on a worker as a reference. Where that
-worker is lost, Dask makes it again from the recipe: no state is pinned to a worker, and none is
-scattered that could not be rebuilt. Every wait ends: with the result, or with an error that says
+A shard is sent as a recipe, and the result of a task stays on a worker as a future. If that worker
+is lost, Dask recomputes the result from the recipe: no state is pinned to a worker, and nothing is
+scattered that could not be rebuilt. Every wait ends, with the result or with an error that says
 what is missing.
 """
 
@@ -22,17 +22,17 @@ from mercer.engines.threads import on_one_core
 from mercer.engines.tree import tree_sum
 from mercer.validation import EngineError, check_number
 
-#: Seconds between two looks at what has ended.
+#: Seconds between checks for finished tasks.
 LOOK = 0.5
 #: Seconds to reach a scheduler.
 CONNECT = 30.0
-#: Values up to this size are sent without a warning: they are meant to be in the graph.
+#: Values up to this size are sent in the task graph without a warning.
 LARGE = "4GB"
 #: The share of a worker's memory that tasks may fill.
 FULL = 0.6
-#: Bytes of a worker that has loaded what tasks need; it may not have done so yet.
+#: Bytes of a worker after loading the libraries that tasks need.
 LOADED = 260e6
-#: Sums come before new parts, so that few parts are held.
+#: Sums have priority over new parts, so that few parts are in memory.
 FIRST = 10
 
 
@@ -44,13 +44,13 @@ class DaskEngine:
     client : distributed.Client, cluster or str
         A client, a cluster, or the address of a scheduler ("tcp://host:8786").
     patience : float
-        Seconds to wait for a worker while there is none.
+        Seconds to wait for a worker if there is none.
     silence : float
-        Seconds without a sign of life after which a worker is restarted, and its tasks go to
-        others: a process may be frozen with its connections open. Dask itself does so after
-        ``distributed.scheduler.worker-ttl``, five minutes.
+        Seconds without a heartbeat after which a worker is restarted and its tasks are reassigned:
+        a process may be frozen with its connections open. By default, Dask does so only after five
+        minutes (``distributed.scheduler.worker-ttl``).
     timeout : float
-        The longest time, in seconds, in which no task ends.
+        Raise an error if no task finishes for this many seconds.
     connect : float
         Seconds to reach the scheduler.
     """
@@ -80,15 +80,15 @@ class DaskEngine:
 
     @property
     def width(self) -> int:
-        """How many tasks run at a time: the threads of all workers that are there now."""
+        """The number of tasks that run at a time: the threads of all current workers."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         return max(1, sum(int(worker["nthreads"]) for worker in workers))
 
     @property
     def task_memory(self) -> int | None:
-        """Bytes that a task may take, if workers have a limit: what is left up to 60 % of it.
+        """Bytes available to a task, up to 60 % of the worker's limit; None without a limit.
 
-        Beyond 70 % Dask writes results to disk, and at 80 % it pauses the worker.
+        At 70 % Dask spills results to disk, and at 80 % it pauses the worker.
         """
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         shares = [
@@ -105,14 +105,14 @@ class DaskEngine:
             self.client.close(timeout=CONNECT)
 
     def place(self, items: Sequence[Any]) -> list[Future]:
-        """Return references to items: recipes by value, and partitions that are computed there."""
+        """Return futures of items: recipes by value, and partitions computed on the cluster."""
         return [
             self.client.compute(item.delayed) if hasattr(item, "delayed") else self.share(item)
             for item in items
         ]
 
     def share(self, value: Any) -> Future:
-        """Return a reference to a value, which the scheduler keeps and workers pass on."""
+        """Return a future of a value, kept by the scheduler and copied between workers."""
         return self._submit(_same, value, label="share")
 
     def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Future]:
@@ -129,7 +129,7 @@ class DaskEngine:
     ) -> list[Any]:
         """Run a task over items; return the results, in the order of the items.
 
-        Light tasks run together with those of the same worker: one costs milliseconds to send.
+        Light tasks on the same worker are batched, because sending a task takes milliseconds.
         """
         if not light or len(items) <= self.width:
             return self._gathered(self.hold(task, items, *common), label)
@@ -150,7 +150,7 @@ class DaskEngine:
             self._cancel(futures)
 
     def _neighbors(self, items: Sequence[Future]) -> list[list[int]]:
-        """Return the items that each worker holds, by number."""
+        """Return the indices of the items that each worker holds."""
         where: dict[str, list[int]] = {}
         held = self.client.who_has(list(items))
         for at, item in enumerate(items):
@@ -177,10 +177,10 @@ class DaskEngine:
         def added(left: Future, right: Future) -> Future:
             return self._submit(on_one_core, add, left, right, label="add", priority=FIRST)
 
-        # Each sum is ordered right after its parts, so that it is taken before further ones.
+        # Each sum is submitted right after its parts, so that it runs before further parts.
         root = tree_sum(submitted(), added)
         try:
-            # The root alone is held to the end: parts are let go as they are added.
+            # Only the root is kept to the end: parts are released as they are added.
             self._wait([root], label, parts)
             return self._taken(root, label)
         finally:
@@ -199,12 +199,12 @@ class DaskEngine:
             )
 
     def _wait(self, futures: list[Future], label: str, parts: list[Future] | None = None) -> None:
-        """Wait until all have ended; raise the first error, and what a cluster cannot recover.
+        """Wait until all are finished; raise the first error that the cluster cannot recover from.
 
-        ``parts`` are what progress is told of; the list is emptied as they end.
+        Progress is reported on ``parts``; the list is emptied as they finish.
         """
         parts = list(futures) if parts is None else parts
-        pending, total, told = set(futures), len(parts), -1
+        pending, total, reported = set(futures), len(parts), -1
         watch = Watch(self)
         while pending:
             with self.client.as_current(), suppress(TimeoutError, CancelledError):
@@ -214,13 +214,13 @@ class DaskEngine:
             pending = {future for future in pending if future.status != "finished"}
             parts[:] = [future for future in parts if future.status == "pending"]
             done = total - len(parts)
-            if done != told and self.progress is not None and label:
+            if done != reported and self.progress is not None and label:
                 self.progress(label, done, total)
-            watch.look(done != told)
-            told = done
+            watch.look(done != reported)
+            reported = done
 
     def _taken(self, future: Future, label: str) -> Any:
-        """Fetch a result; it is made again where its worker is lost just now."""
+        """Fetch a result; it is recomputed if its worker has just been lost."""
         watch = Watch(self)
         while True:
             try:
@@ -232,21 +232,21 @@ class DaskEngine:
                 raise
 
     def _check(self, future: Future, label: str) -> None:
-        """Raise what a task has raised, in words where it is the cluster's trouble."""
+        """Raise the exception of a task; raise EngineError if the cluster failed."""
         if future.status == "finished" or future.status == "pending":
             return
         if future.status == "error":
             error = future.exception(timeout=CONNECT)
             if isinstance(error, KilledWorker):
                 raise EngineError(
-                    f"the cluster gave up on a task of '{label}': every worker that took it was "
+                    f"the cluster gave up on a task of '{label}': every worker that ran it was "
                     f"lost ({error}). Workers may be short of memory: use more shards, fewer "
                     f"functions, or workers with a higher memory limit"
                 ) from error
             raise error
         raise EngineError(
             f"tasks of '{label}' were {future.status}: the connection to the scheduler was lost, "
-            f"or its state. Start the cluster again, and fit with the same checkpoint= to go on"
+            f"or its state. Restart the cluster, and fit with the same checkpoint= to resume"
         )
 
     def _cancel(self, futures: list[Future]) -> None:
@@ -256,13 +256,13 @@ class DaskEngine:
 
 
 def connected(address: Any, seconds: float) -> Client:
-    """Return a client of a scheduler, or say that it cannot be reached."""
+    """Return a client of a scheduler; raise EngineError if it cannot be reached."""
     try:
         return Client(address, timeout=seconds, set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise EngineError(
-            f"no Dask scheduler was reached at {address!r} within {seconds:g} s: check the "
-            f"address, and that 'dask scheduler' runs"
+            f"could not connect to a Dask scheduler at {address!r} within {seconds:g} s: check the "
+            f"address, and that 'dask scheduler' is running"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Notice when nothing will come of waiting for a Dask cluster, and restart workers that are frozen.
+"""Detect when waiting for a Dask cluster is pointless, and restart frozen workers.
 
 A process may be frozen with its connections open: Dask itself gives up on it only after
 ``distributed.scheduler.worker-ttl``, five minutes by default.
@@ -12,17 +12,17 @@ from typing import Any
 
 from mercer.validation import EngineError
 
-#: Seconds between two looks at who is still there.
+#: Seconds between checks of the workers.
 CHECK = 5.0
 
 
 class Watch:
-    """Looks after a wait: who is there, and whether anything still ends.
+    """Monitors a wait: which workers are alive, and whether tasks still finish.
 
     Parameters
     ----------
     engine : DaskEngine
-        Its ``client``, and how long it waits (``silence``, ``patience``, ``timeout``).
+        The engine, with its ``client`` and time limits (``silence``, ``patience``, ``timeout``).
     """
 
     def __init__(self, engine: Any) -> None:
@@ -30,7 +30,7 @@ class Watch:
         self._moved = self._checked = self._manned = time.monotonic()
 
     def look(self, moved: bool) -> None:
-        """Restart frozen workers; raise where there are none, or nothing ends for too long."""
+        """Restart frozen workers; raise if no workers are left or no task finishes in time."""
         now, engine = time.monotonic(), self._engine
         if moved:
             self._moved = now
@@ -39,7 +39,7 @@ class Watch:
         self._checked = now
         if now - self._moved > engine.timeout:
             raise EngineError(
-                f"no task has ended for {engine.timeout:g} s: see {engine.dashboard}, or raise "
+                f"no task has finished for {engine.timeout:g} s: see {engine.dashboard}, or raise "
                 f"DaskEngine(timeout=)"
             )
         running, paused = self._workers()
@@ -53,12 +53,12 @@ class Watch:
             )
         elif now - self._manned > engine.patience:
             raise EngineError(
-                f"there has been no worker for {engine.patience:g} s, so nothing can go on: start "
-                f"workers, and fit again (checkpoint= keeps what is finished)"
+                f"there has been no worker for {engine.patience:g} s: start "
+                f"workers, and fit again (with checkpoint=, finished work is kept)"
             )
 
     def _workers(self) -> tuple[int, int]:
-        """Return how many workers run tasks, and are paused; those frozen are restarted."""
+        """Return how many workers are running and how many are paused; restart frozen ones."""
         engine = self._engine
         try:
             alive: tuple[int, int] = engine.client.sync(
@@ -67,20 +67,20 @@ class Watch:
                 silence=engine.silence,
                 callback_timeout=CHECK,
             )
-        except (TimeoutError, OSError):  # the scheduler is not there, or busy: patience decides
+        except (TimeoutError, OSError):  # the scheduler is gone or busy: wait up to ``patience``
             return 0, 0
         return alive
 
 
-#: On the scheduler: restarts that are under way, by the address of the worker.
+#: On the scheduler: restarts in progress, by the address of the worker.
 _restarts: dict[str, asyncio.Future[Any]] = {}
 
 
 async def restart_frozen(dask_scheduler: Any, silence: float) -> tuple[int, int]:
-    """Restart workers without a sign of life, on the scheduler; return who runs and is paused.
+    """Restart workers without a heartbeat; return the numbers of running and paused workers.
 
-    It is what Dask does after its worker-ttl: the nanny ends the process and starts another; a
-    worker without one is removed.
+    This runs on the scheduler and does what Dask does after its worker-ttl: the nanny kills the
+    process and starts another; a worker without a nanny is removed.
     """
     now = time.time()
     workers = {w.address: now - w.last_seen for w in dask_scheduler.workers.values()}

@@ -1,6 +1,6 @@
-"""One shard, in the calling thread: what a fit in one place runs on.
+"""Run tasks in the calling thread: the engine of a fit in one place.
 
-The task itself uses all cores (its lanes are threads), so nothing is limited to one core here.
+The task itself uses all cores, so it is not limited to one core here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mercer.engines.tree import tree_sum
 
 
 class InPlaceEngine:
-    """Runs tasks one after another where they are called.
+    """Runs tasks one after another in the calling thread.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class InPlaceEngine:
         return list(items)
 
     def share(self, value: Any) -> Any:
-        """Return the value: there is one memory."""
+        """Return the value: memory is shared."""
         return value
 
     def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:

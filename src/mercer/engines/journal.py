@@ -1,8 +1,8 @@
-"""Keep what is finished in a folder, so that a fit can go on after its driver was lost.
+"""Checkpoint finished work in a folder, so that a fit can resume after its driver was lost.
 
-An engine whose results are written down in order. A fit that is started again with the same folder
-gives the same orders, and those that are in the journal are answered from it; what shards hold is
-made again only where a later order needs it. Sums are written down in parts.
+This is an engine that writes its results in order. A restarted fit with the same folder requests
+the same tasks, and results in the journal are read instead of computed; what shards hold is
+recomputed only if a later task needs it. Sums are written in parts.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from mercer.engines.tree import tree_sum
 from mercer.storage import LibraryRecords, atomic_path, load_value, save_value, write_json
 
 FORMAT = 2
-#: Shards whose sum is written down together; a power of two, so that the tree keeps its shape.
+#: Number of shards whose sum is written together; a power of two, to keep the shape of the tree.
 PART = 16
 
 
 class Journal:
-    """An engine that writes down what another one finishes.
+    """An engine that stores the results of another engine.
 
     Parameters
     ----------
     engine : Engine
-        Does the work.
+        The engine that runs the tasks.
     folder : path
-        Where to write; it is made where it is missing.
+        Where to write; it is created if it does not exist.
     seed : int
-        The seed of a new fit; one that goes on has the seed of its beginning.
+        The seed of a new fit; a resumed fit uses its original seed.
     identity : str
-        What must be the same for a fit to go on.
+        A fingerprint that must be equal for a fit to resume.
     """
 
     def __init__(self, engine: Engine, folder: Any, seed: int, identity: str) -> None:
@@ -47,8 +47,8 @@ class Journal:
             mine = _read_head(head)
             if mine.get("format") != FORMAT or mine.get("identity") != identity:
                 raise ValueError(
-                    f"the checkpoint in {self._folder} is of another fit (its parameters or rows "
-                    f"differ): give another folder, or delete this one"
+                    f"the checkpoint in {self._folder} is from another fit (its parameters or rows "
+                    f"differ): use another folder, or delete this one"
                 )
         else:
             with atomic_path(head) as partial:
@@ -57,21 +57,21 @@ class Journal:
 
     @property
     def progress(self) -> ShardProgress | None:
-        """What the engine tells progress to."""
+        """The progress callback of the engine."""
         return self._engine.progress
 
     @progress.setter
-    def progress(self, told: ShardProgress | None) -> None:
-        self._engine.progress = told
+    def progress(self, callback: ShardProgress | None) -> None:
+        self._engine.progress = callback
 
     @property
     def width(self) -> int:
-        """How many tasks run at a time."""
+        """The number of tasks that run at a time."""
         return self._engine.width
 
     @property
     def task_memory(self) -> int | None:
-        """Bytes that a task may take, where the engine knows."""
+        """Bytes available to a task, if known."""
         return getattr(self._engine, "task_memory", None)
 
     def place(self, items: Sequence[Any]) -> list[Any]:
@@ -83,7 +83,7 @@ class Journal:
         return self._engine.share(value)
 
     def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> _Later:
-        """Promise to run a task over items: it runs when a result of it is needed."""
+        """Defer a task over items until a result of it is needed."""
         return _Later(lambda: self._engine.hold(task, _now(items), *common), len(items))
 
     def map(
@@ -94,7 +94,7 @@ class Journal:
         label: str = "",
         light: bool = False,
     ) -> list[Any]:
-        """Run a task over items, or read its results."""
+        """Run a task over items, or read its results from the journal."""
         found: list[Any] = self._kept(
             task, lambda: self._engine.map(task, _now(items), *common, label=label, light=light)
         )
@@ -108,7 +108,7 @@ class Journal:
         *common: Any,
         label: str = "",
     ) -> Any:
-        """Run a task over items and add the results, or read parts of the sum."""
+        """Run a task over items and add the results, or read parts of the sum from the journal."""
 
         def part(start: int) -> Any:
             some = _now(items)[start : start + PART]
@@ -119,7 +119,7 @@ class Journal:
         return tree_sum((part(start) for start in range(0, len(items), PART)), add)
 
     def _kept(self, task: Callable[..., Any], make: Callable[[], Any]) -> Any:
-        """Return the next result of the journal, or make and write it."""
+        """Return the next result from the journal, or compute and write it."""
         name = f"{self._order:05d}-{getattr(task, '__name__', 'task')}"
         self._order += 1
         path = self._folder / f"{name}.safetensors"
@@ -136,7 +136,7 @@ class Journal:
 
 
 def _read_head(path: Path) -> dict[str, Any]:
-    """Return what a checkpoint says of its fit."""
+    """Return the header of a checkpoint."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -147,7 +147,7 @@ def _read_head(path: Path) -> dict[str, Any]:
 
 
 class _Later(list[Any]):
-    """Items that are made when they are first needed."""
+    """Items that are computed when they are first needed."""
 
     def __init__(self, make: Callable[[], list[Any]], count: int) -> None:
         super().__init__([None] * count)

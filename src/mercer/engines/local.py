@@ -1,7 +1,7 @@
-"""Run a stream of tasks on a few threads of this process, each with an accumulator of its own.
+"""Run a stream of tasks on a few threads of this process, each with its own accumulator.
 
 Block i always goes to lane ``i % lanes``, and lanes are merged in order, so the result of a sum
-depends on the number of lanes alone and never on which thread was faster.
+depends only on the number of lanes, never on which thread was faster.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Accumulator = TypeVar("Accumulator")
 
 
 def available_cores() -> int:
-    """Cores this thread may use: one in a task of an engine, which runs many, else all.
+    """Return the number of cores this thread may use: 1 inside a task of an engine, else all.
 
-    All are those of the process (affinity, cgroups and ``LOKY_MAX_CPU_COUNT`` are respected).
+    "All" respects CPU affinity, cgroups and ``LOKY_MAX_CPU_COUNT``.
     """
     return 1 if getattr(_here, "one_core", False) else max(1, int(joblib.cpu_count()))
 
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Let this thread use one core only while the context lasts."""
+    """Limit this thread to one core inside the context."""
     before = getattr(_here, "one_core", False)
     _here.one_core = True
     try:
@@ -45,26 +45,26 @@ def one_core() -> Iterator[None]:
 
 @contextmanager
 def blas_threads(number: int) -> Iterator[None]:
-    """Limit BLAS to ``number`` threads a call while the context lasts."""
+    """Limit BLAS to ``number`` threads per call inside the context."""
     with _controller().limit(limits=max(1, number), user_api="blas"):
         yield
 
 
 @lru_cache(maxsize=1)
 def _controller() -> ThreadpoolController:
-    # Finding the libraries takes milliseconds: once is enough, after SciPy's own BLAS is loaded.
+    # Finding the libraries takes milliseconds, so do it once, after SciPy's BLAS is loaded.
     return ThreadpoolController()
 
 
 class Lanes(Generic[Accumulator]):
-    """A few threads, each owning one accumulator that its tasks fill one after another.
+    """A few threads, each with one accumulator that its tasks fill one after another.
 
     Parameters
     ----------
     make : callable
         Builds the accumulator of a lane.
     count : int or None
-        Number of lanes; None means one a core.
+        Number of lanes; None means one per core.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Lanes(Generic[Accumulator]):
     ) -> list[Accumulator]:
         """Call ``task(accumulator, item)`` for every item; return the accumulators in lane order.
 
-        At most two items a lane are waiting, so a stream that is read faster than it is computed
+        At most two items per lane are waiting, so a stream that is read faster than it is processed
         does not pile up. The first error stops everything and is raised here. ``done(item)`` is
         called in this thread, in order.
         """

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that are free for use now.
+    """Return the bytes of memory that are available now.
 
     On Linux this is ``MemAvailable``, or what the control groups of the process (those of a
     container, for example) still allow, if that is less. Where the free memory cannot be read,
@@ -92,7 +92,7 @@ def control_group_available(groups: str, root: Path) -> int | None:
         group = top / path.lstrip("/")
         for folder in (group, *group.parents):
             most, used = _text_of(folder / limit).strip(), _text_of(folder / usage).strip()
-            if most.isdecimal() and used.isdecimal():  # without a limit it reads "max"
+            if most.isdecimal() and used.isdecimal():  # "max" means no limit
                 found = re.search(rf"^{cached} (\d+)$", _text_of(folder / "memory.stat"), re.M)
                 free = int(most) - int(used) + (int(found[1]) if found else 0)
                 allowed.append(max(0, free))
@@ -148,7 +148,7 @@ def windows_available(kernel32: Any) -> int:
     """Return the free bytes according to ``GlobalMemoryStatusEx``."""
     status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
     if not kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
-        raise OSError("Windows does not say how much memory is free: set memory_limit, as '2GB'")
+        raise OSError("Windows does not report the free memory: set memory_limit, such as '2GB'")
     return int(status.available)
 
 
@@ -171,7 +171,7 @@ def _kilobytes(text: str, name: str) -> int | None:
 
 
 def _text_of(path: Path) -> str:
-    """Return the text of a file of the system, empty where it is absent or closed to us."""
+    """Return the text of a system file; empty if it is missing or not readable."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError:
@@ -179,7 +179,7 @@ def _text_of(path: Path) -> str:
 
 
 def _output_of(command: str) -> str:
-    """Return what a command of the system prints, or nothing if it fails."""
+    """Return the output of a system command, or an empty string if it fails."""
     try:
         done = subprocess.run([command], capture_output=True, encoding="utf-8", check=True)
     except (OSError, subprocess.CalledProcessError):

@@ -1,4 +1,4 @@
-"""Shards on a few threads of this process: the engine where no other is given."""
+"""Run tasks on threads of this process: the default engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ThreadEngine:
     Parameters
     ----------
     workers : int or None
-        Threads; None means one a core.
+        Number of threads; None means one per core.
 
     Examples
     --------
@@ -41,15 +41,15 @@ class ThreadEngine:
 
     @property
     def width(self) -> int:
-        """How many tasks run at a time."""
+        """The number of tasks that run at a time."""
         return self.workers or available_cores()
 
     def place(self, items: Sequence[Any]) -> list[Any]:
-        """Return the items: tasks run where they are."""
+        """Return the items: tasks run in this process."""
         return list(items)
 
     def share(self, value: Any) -> Any:
-        """Return the value: there is one memory."""
+        """Return the value: memory is shared."""
         return value
 
     def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
@@ -85,11 +85,11 @@ class ThreadEngine:
         common: tuple[Any, ...],
         label: str,
     ) -> Iterator[Any]:
-        """Yield results in order; few are made ahead of what is taken, so that few are held."""
+        """Yield results in order; only a few are computed ahead, to limit memory."""
         workers = max(1, min(self.width, len(items)))
         waiting: deque[Future[Any]] = deque()
         with (
-            blas_threads(1),  # a core each; and the same bits as on a worker of a cluster
+            blas_threads(1),  # one core each, and bit-identical to a cluster worker
             ThreadPoolExecutor(workers, thread_name_prefix="mercer-shard") as pool,
         ):
             try:
@@ -111,6 +111,6 @@ class ThreadEngine:
 
 
 def on_one_core(task: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a task on one core: its neighbors use the others."""
+    """Run a task on one core, because other tasks use the other cores."""
     with one_core():
         return task(*arguments)

@@ -1,7 +1,7 @@
-"""Sums as a tree whose shape depends on the number of parts alone.
+"""Sums as a tree whose shape depends only on the number of parts.
 
 Neighbors are added, then neighboring sums: ``((0 + 1) + (2 + 3)) + 4``. Rounding is then the same
-whoever computed which part, and in whatever order parts came in.
+wherever the parts were computed and in whatever order they arrive.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Part = TypeVar("Part")
 
 
 def tree_sum(parts: Iterable[Part], add: Callable[[Part, Part], Part]) -> Part:
-    """Add parts as they come, in their order; no more of them are held than the tree is high.
+    """Add parts as they arrive, in order; at most as many are held as the height of the tree.
 
     >>> tree_sum("abcde", lambda left, right: f"({left}{right})")
     '(((ab)(cd))e)'

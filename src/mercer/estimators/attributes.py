@@ -1,4 +1,4 @@
-"""What a fitted estimator tells of its fit: steps, moments, communication, a summary."""
+"""Attributes of a fitted estimator: steps, moments, communication, a summary."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from mercer.solvers import SolverPath
 
 
 class FittedAttributes(BaseEstimator):
-    """Attributes of a fitted estimator that are looked up in its fit."""
+    """Mixin with attributes that are read from ``fit_``."""
 
     fit_: Fit
     selection: Any
     _targets: Targets
 
     def _intercept(self) -> bool:
-        """Whether a constant is fitted."""
+        """Return whether to fit an intercept."""
         raise TypeError(f"{type(self).__name__} does not define _intercept()")
 
     @property
     def effective_dimension_(self) -> float:
-        """``trace(A (A + alpha)^-1)``: how many parameters the fit really uses."""
+        """``trace(A (A + alpha)^-1)``: the effective number of parameters."""
         check_is_fitted(self, "fit_")
         found = self.fit_
         if found.path is not None:
             why = (
-                "a fit by products forms no matrix to take it from"
+                "a fit by products forms no matrix to compute it from"
                 if found.plan.sample
                 else "a fit that is regularized by its number of steps has none"
             )
-            raise AttributeError(f"no effective dimension: {why}; solver='ridge' has one")
+            raise AttributeError(f"no effective dimension: {why}; use solver='ridge'")
         if found.effective_dimension is None:
             check_sums(found)
             found.effective_dimension = effective_dimension(found, self._targets, self._intercept())
@@ -47,18 +47,18 @@ class FittedAttributes(BaseEstimator):
 
     @property
     def communication_(self) -> Communication:
-        """What shards have sent, and been sent."""
+        """A record of what was sent to and from the shards."""
         check_is_fitted(self, "fit_")
         sent = self.fit_.communication
         if sent is None:
-            raise AttributeError("this model was not fitted over shards, or loaded from a file")
+            raise AttributeError("the model was not fitted over shards, or was loaded from a file")
         return sent
 
     @property
     def moments_(self) -> Moments:
-        """Moments of all rows seen: of orthogonalized functions, and of targets shifted and scaled.
+        """Moments of all rows, of the orthogonalized functions and the encoded targets.
 
-        Not for the full kernel.
+        Not available for the full kernel.
         """
         check_is_fitted(self, "fit_")
         check_sums(self.fit_)
@@ -71,38 +71,38 @@ class FittedAttributes(BaseEstimator):
 
     @property
     def path_(self) -> SolverPath:
-        """What an iterative solver did, step by step."""
+        """The history of an iterative solver, step by step."""
         check_is_fitted(self, "fit_")
         found = self.fit_
         if found.path is None and found.combination:
             raise AttributeError(
-                "a model of shards keeps no steps: the gradients of rounds are in "
-                "fit_.solution.residuals, and combine='sum' has the steps of its solver"
+                "a model combined from shards has no steps: the gradients of rounds are in "
+                "fit_.solution.residuals; combine='sum' keeps the steps of its solver"
             )
         if found.path is None:
             raise AttributeError(
-                f"only iterative solvers have steps, and this model was solved directly "
+                f"only iterative solvers have steps, but this model was solved directly "
                 f"({found.solution.reason}): use solver='kcgm', 'gradient_descent' or 'pcg'"
             )
         return found.path
 
     @property
     def best_step_(self) -> int:
-        """The number of steps that the model has taken, as its rule chose them."""
+        """The number of steps of the model, chosen by the stopping rule."""
         return self.fit_.solution.steps if self.path_ is not None else 0
 
     @property
     def validation_curve_(self) -> Array:
-        """Mean squared error on other rows after each step, in the units of y squared."""
+        """Mean squared error on held-out rows after each step, in squared units of y."""
         curve = self.path_.validation_error
         if curve is None:
             raise AttributeError(
-                "this rule looks at no other rows: use stop='kfold' or stop='held_out'"
+                "this rule uses no held-out rows: use stop='kfold' or stop='held_out'"
             )
         return curve
 
     def summary(self) -> Summary:
-        """Say what was chosen and why: prints as text, shows as a table in notebooks."""
+        """Return what was chosen and why; prints as text, shows as a table in notebooks."""
         check_is_fitted(self, "fit_")
         return summarize(
             type(self).__name__, self.fit_, as_criterion(self.selection).label, self._targets
@@ -110,25 +110,25 @@ class FittedAttributes(BaseEstimator):
 
 
 def check_sums(found: Fit) -> None:
-    """Refuse what needs sums over rows, where a model has none."""
+    """Raise ValueError if a model has no moments."""
     if found.folds is not None or found.dual_rows is not None:
         return
     if found.combination.startswith("average"):
         raise AttributeError(
-            f"this model is an {found.combination}, and their sums over rows stayed with the "
+            f"this model is an {found.combination}, and its moments stayed with the "
             f"shards: fit it with combine='sum'"
         )
     if found.plan.sample:
         raise AttributeError(
-            "this model was solved by products and has no sums over rows, which this needs: fit it "
+            "this model was solved by products and has no moments, which are needed here: fit it "
             "with solver='ridge'"
         )
     if found.combination and "sum" not in found.combination:
         raise AttributeError(
-            f"this model was found by {found.combination}, and sums over rows stayed with the "
+            f"this model was fitted by {found.combination}, and its moments stayed with the "
             f"shards: fit it with combine='sum'"
         )
     raise AttributeError(
-        "this model was loaded from a file without its sums over rows, which this needs: save it "
+        "this model was loaded from a file without its moments, which are needed here: save it "
         "with mercer.save(model, path, moments=True), or fit it again"
     )

@@ -1,4 +1,4 @@
-"""Other people's ways to use few labels, to compare with."""
+"""Baselines for learning from few labels."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mercer.validation import check_count
 
 
 class TruncatedRidge(KernelRegressor):
-    """KTR3: ridge regression on a random beginning of the rows, cut off at the largest label.
+    """KTR3: ridge regression on a random prefix of the rows, clipped at the largest label.
 
     .. math:: f(x) = \\min(Y, \\max(-Y, f_k(x))), \\qquad Y = \\max_i |y_i|,
 
-    where :math:`f_k` is fitted to the first k rows of a random order and k is uniform on 1..n (Jun,
-    Cutkosky and Orabona, 2019, *Kernel truncated randomized ridge regression*). Parameters are
-    those of :class:`mercer.KernelRegressor`; only arrays are taken.
+    where :math:`f_k` is fitted to the first k rows in random order, and k is uniform on 1..n (Jun,
+    Cutkosky and Orabona, 2019, *Kernel truncated randomized ridge regression*). The parameters are
+    those of :class:`mercer.KernelRegressor`; X must be an array.
 
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> model = TruncatedRidge(alpha=1e-3, random_state=0).fit(X, X[:, 0])
@@ -34,7 +34,7 @@ class TruncatedRidge(KernelRegressor):
     def fit(  # type: ignore[override]
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> Self:
-        """Fit to the beginning of a random order of the rows."""
+        """Fit to the first rows in random order."""
         X, y = check_X_y(X, y, multi_output=True, estimator=self)
         rng = as_generator(self.random_state)
         order = rng.permutation(len(X))
@@ -46,7 +46,7 @@ class TruncatedRidge(KernelRegressor):
         return self
 
     def predict(self, X: Any) -> Array:
-        """Return f(x), between the bounds."""
+        """Return f(x), clipped to [-Y, Y]."""
         return np.clip(super().predict(X), -self.bound_, self.bound_)
 
 
@@ -66,7 +66,7 @@ class EigenfunctionRegressor(RegressorMixin, BaseEstimator):
     kernel, basis, random_state
         As in :class:`mercer.KernelRegressor`.
     n_functions : int
-        s.
+        s, the number of eigenfunctions.
 
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> model = EigenfunctionRegressor(n_functions=6, random_state=0)
@@ -88,7 +88,7 @@ class EigenfunctionRegressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Self:
-        """Find eigenfunctions of all rows, and fit their coefficients to those with labels."""
+        """Compute the eigenfunctions of all rows, and fit their coefficients to labelled rows."""
         check_count(self.n_functions, "n_functions")
         X, y = check_X_y(X, y, y_numeric=True, estimator=self)
         validate_data(self, X, skip_check_array=True)

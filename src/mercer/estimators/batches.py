@@ -1,4 +1,4 @@
-"""Rows that come and go: moments add and subtract.
+"""Add and remove rows: moments can be added and subtracted.
 
 .. math:: S_{\\text{all}} = S_{\\text{old}} \\pm S_{\\text{batch}}
 """
@@ -27,17 +27,17 @@ from mercer.solvers import as_solver
 
 
 def can_add_rows(estimator: Any) -> bool:
-    """Whether the functions can stay while rows come and go; says why not."""
+    """Return whether rows can be added and removed; raise AttributeError with the reason if not."""
     if as_solver(estimator.solver).needs == "products":
         raise AttributeError(
-            "partial_fit and forget need sums over rows, which solver='pcg' never forms: use "
+            "partial_fit and forget need moments, which solver='pcg' never forms: use "
             "solver='ridge'"
         )
     basis = as_basis(estimator.basis) if estimator.basis != "auto" else None
     if (basis is not None and basis.dual) or as_kernel(estimator.kernel).pairwise:
         raise AttributeError(
-            "partial_fit and forget need functions that stay as rows come and go; the full "
-            "kernel has one a row: use basis='landmarks' or basis='random_features'"
+            "partial_fit and forget need a basis that does not change with the rows; the full "
+            "kernel has one function per row: use basis='landmarks' or 'random_features'"
         )
     return True
 
@@ -49,7 +49,7 @@ def first_batch(estimator: Any, given: Given) -> Given:
 
 
 def with_rows(found: Fit, opened: OpenedRows, request: Request, sign: int) -> Fit:
-    """Add the moments of rows to those of a fit, or subtract them, and solve again."""
+    """Add the moments of rows to a fit, or subtract them, and solve again."""
     check_sums(found)
     previous = found if found.folds is not None else as_moments(found, request)
     assert previous.folds is not None
@@ -59,12 +59,12 @@ def with_rows(found: Fit, opened: OpenedRows, request: Request, sign: int) -> Fi
         kept = len(previous.folds)
         others = f"{kept}" if kept != pieces else f"{kept} of another size"
         raise ValueError(
-            f"{chooser} needs sums kept in {pieces} pieces from the first rows on, and this "
-            f"model keeps {others}: fit it again, or use {instead}"
+            f"{chooser} needs moments in {pieces} folds from the first rows on, but this "
+            f"model has {others}: fit it again, or use {instead}"
         )
     if sign < 0 and len(previous.folds) > 1:
         raise ValueError(
-            f"forget cannot tell which fold a row was dealt to: use {instead} from the first "
+            f"forget does not know which fold a row was assigned to: use {instead} from the first "
             f"rows on"
         )
     batch = sum_moments(
@@ -79,7 +79,7 @@ def with_rows(found: Fit, opened: OpenedRows, request: Request, sign: int) -> Fi
     ]
     if sum(fold.rows for fold in folds) <= 0:
         raise ValueError(
-            f"forget would leave no rows: the model holds "
+            f"forget would leave no rows: the model has "
             f"{sum(fold.rows for fold in previous.folds)}, {opened.rows.n_rows} were given"
         )
     sent = opened.rows.sent or previous.communication
@@ -89,7 +89,7 @@ def with_rows(found: Fit, opened: OpenedRows, request: Request, sign: int) -> Fi
 
 
 def as_moments(exact: Fit, request: Request) -> Fit:
-    """Return the fit of an automatic full kernel as one by moments: a function at every row."""
+    """Convert the fit of an automatic full kernel to moments, with one landmark per row."""
     assert exact.dual_rows is not None
     Y, weight = exact.dual_rows
     points, kernel = exact.basis.landmarks_, exact.basis.kernel_

@@ -1,4 +1,4 @@
-"""Kernel least squares for classes."""
+"""Kernel least-squares classification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     .. math:: \\min_{f_1 .. f_k} \\; \\frac1W \\sum_i \\sum_c w_i (f_c(x_i) - y_{ic})^2
               + \\alpha \\sum_c \\|f_c\\|_H^2, \\qquad y_{ic} = \\pm 1
 
-    and the class with the largest f_c is predicted; two classes need one function. All classes
+    The class with the largest f_c is predicted; two classes need only one function. All classes
     share one factorization, so many classes cost little more than two. The parameters are those of
     :class:`KernelRegressor`.
 
@@ -35,9 +35,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     alpha_, cv_results_, effective_dimension_, basis_, kernel_, coef_, intercept_, moments_, fit_
         As in :class:`KernelRegressor`.
     communication_
-        Of a fit over shards, as in :class:`KernelRegressor`.
+        For a fit over shards, as in :class:`KernelRegressor`.
     path_, best_step_, validation_curve_
-        Of iterative solvers, as in :class:`KernelRegressor`.
+        For iterative solvers, as in :class:`KernelRegressor`.
 
     Examples
     --------
@@ -61,9 +61,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
     ) -> Self:
-        """Add rows to the model: moments add, so this equals one fit on all rows together.
+        """Add rows to the model. Moments add up, so this equals one fit to all rows.
 
-        ``classes`` names all classes on the first call, where its rows may lack some.
+        ``classes`` lists all classes on the first call, in case its rows do not contain all of
+        them.
         """
         known = None if classes is None else ClassTargets(np.unique(classes))
         given = Given(X, y, sample_weight)
@@ -77,11 +78,11 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return self._with_rows(given, sign=1)
 
     def decision_function(self, X: Any) -> Array:
-        """Return f(x): shape (n,) for two classes, (n, k) for more."""
+        """Return f(x), of shape (n,) for two classes and (n, k) for more."""
         return self._one_column(self._decide(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Yield f(x) after each step of an iterative solver, the model's own last."""
+        """Yield f(x) after each step of an iterative solver, ending with the model itself."""
         for values in staged_values(self, X):
             yield self._one_column(values)
 
@@ -90,7 +91,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return self._largest(self._decide(X))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the classes after each step of an iterative solver, the model's own last."""
+        """Yield the predicted classes after each step, ending with the model itself."""
         for values in staged_values(self, X):
             yield self._largest(values)
 
@@ -105,9 +106,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         """Return least-squares estimates of the class probabilities.
 
         The best f_c for the square loss is ``2 P(c | x) - 1``, so ``(1 + f_c(x)) / 2`` estimates
-        P(c | x). The vector is projected onto the probabilities nearest to it (at least 0, sum 1).
-        These estimates are consistent but not calibrated on few rows: where probabilities matter,
-        wrap the model in scikit-learn's ``CalibratedClassifierCV``.
+        P(c | x). The vector is projected onto the probability simplex (nonnegative, sum 1). These
+        estimates are consistent but not calibrated for small samples: if probabilities matter, wrap
+        the model in scikit-learn's ``CalibratedClassifierCV``.
         """
         values = self._decide(X)
         if len(self.classes_) == 2:
@@ -116,13 +117,13 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
 
 def project_to_simplex(values: Array) -> Array:
-    """Return the nearest probability vector to each row, which keeps the order of its entries.
+    """Return the nearest probability vector to each row, which preserves the order of entries.
 
     >>> project_to_simplex(np.array([[0.2, 0.3, 0.5], [1.5, 0.1, -0.6]])).round(3)
     array([[0.2, 0.3, 0.5],
            [1. , 0. , 0. ]])
     """
-    values = values - values.max(axis=1, keepdims=True)  # which changes nothing but the rounding
+    values = values - values.max(axis=1, keepdims=True)  # changes only the rounding
     falling = -np.sort(-values, axis=1)
     excess = np.cumsum(falling, axis=1) - 1.0
     counts = np.arange(1, values.shape[1] + 1)

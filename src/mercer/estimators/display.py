@@ -1,4 +1,4 @@
-"""Draw what an iterative solver did, step by step."""
+"""Plot the path of an iterative solver."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ VALIDATION, TRAINING, CHOSEN, RESIDUAL = "#0b6e99", "#8a5aab", "#d9822b", "#7b87
 INK, FAINT = "#22313f", "#e4e8ec"
 LEGEND: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.3}
 LEGEND |= {"columnspacing": 1.2, "handlelength": 1.8, "frameon": False, "fontsize": "small"}
-#: More steps than this are drawn on a logarithmic axis: t steps act like a penalty of 1 / t.
+#: With more steps than this, the axis is logarithmic: t steps act like a penalty of 1 / t.
 MANY = 60
-#: Errors that differ by more than this factor are drawn on a logarithmic axis.
+#: If errors differ by more than this factor, the axis is logarithmic.
 WIDE = 30.0
 
 
 class SolverPathDisplay:
-    """Errors and residuals of an iterative solver against its steps.
+    """Plot of errors and residuals of an iterative solver against the number of steps.
 
-    The left axis has the mean squared errors on the rows of the fit and on other rows, where its
-    rule looks at some (thin lines: by fold); the right axis the relative residual. The number of
-    steps that the model has taken is marked. A fit without errors has its residual drawn alone.
+    The left axis shows the mean squared errors on training rows and, if the rule uses them, on
+    held-out rows (thin lines: by fold); the right axis shows the relative residual. The number of
+    steps of the model is marked. Without errors, only the residual is plotted.
 
     Parameters
     ----------
     residuals : array of shape (steps,)
         Relative residual after each step.
     training_error : array of shape (steps,), or None
-        Mean squared error on the rows of the fit.
+        Mean squared error on the training rows.
     validation_error : array, or None
-        Mean squared error on other rows; it may have more steps.
+        Mean squared error on held-out rows; it may have more steps.
     by_fold : array of shape (folds, steps), or None
         The same, fold by fold.
     best_step : int or None
-        The number of steps that the model has taken.
+        The number of steps of the model.
     name : str or None
-        A title.
+        Title of the plot.
 
     Attributes
     ----------
     figure_, ax_ : matplotlib figure and axes
-        What was drawn on; the axes are those of the errors.
+        The figure, and the axes of the errors.
     residual_ax_ : matplotlib axes
-        The axes of the residual: on the right, or ``ax_`` where there are no errors.
+        The axes of the residual: on the right, or ``ax_`` if there are no errors.
     lines_ : list of matplotlib lines
-        Training error, validation error, folds and residual, as far as there are any.
+        Training error, validation error, folds and residual, as available.
 
     Examples
     --------
@@ -80,10 +80,10 @@ class SolverPathDisplay:
     def from_estimator(
         cls, estimator: Any, *, ax: Any = None, folds: bool = True, name: str | None = None
     ) -> Self:
-        """Draw the path of a fitted estimator with an iterative solver.
+        """Plot the path of a fitted estimator with an iterative solver.
 
-        ``ax`` is where to draw (None makes a new figure), ``folds`` whether the curves of the folds
-        are drawn, too, and ``name`` a title.
+        ``ax`` are the axes to plot on (None creates a figure), ``folds`` is whether to plot the
+        curves of the folds, and ``name`` is the title.
         """
         path = estimator.path_
         display = cls(
@@ -97,7 +97,7 @@ class SolverPathDisplay:
         return display.plot(ax, folds=folds)
 
     def plot(self, ax: Any = None, *, folds: bool = True) -> Self:
-        """Draw; ``ax`` None makes a new figure, and ``folds`` False leaves out the thin lines."""
+        """Plot; ``ax=None`` creates a figure, and ``folds=False`` omits the thin lines."""
         plt = _pyplot()
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
@@ -131,7 +131,7 @@ class SolverPathDisplay:
         color = VALIDATION if alone else RESIDUAL
         self._add(axes, self.residuals, **{"color": color, "label": "relative residual", **style})
         usable = self.residuals[self.residuals > 0]
-        if len(usable):  # whole decades from 1, the residual of no step, so that few ticks suffice
+        if len(usable):  # whole decades from 1, the residual at zero, for few ticks
             axes.set_yscale("log")
             axes.set_ylim(0.8 * 10 ** np.floor(np.log10(usable.min())), 1.25 * max(1, usable.max()))
         axes.set_ylabel("relative residual", color=INK if alone else RESIDUAL)
@@ -161,7 +161,7 @@ class SolverPathDisplay:
             self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         self.ax_.set_xlabel("steps")
         inches = self.figure_.get_figwidth() * self.ax_.get_position().width
-        lines = 1 if inches > 4.5 else 2  # of the legend, which the title stands over
+        lines = 1 if inches > 4.5 else 2  # lines of the legend below the title
         if self.name is not None:
             self.ax_.set_title(self.name, loc="left", pad=8 + 14 * lines)
         self.ax_.grid(color=FAINT, linewidth=0.8)
@@ -174,7 +174,7 @@ class SolverPathDisplay:
                 spine.set_edgecolor("#9aa5b1")
         if both:
             self.residual_ax_.tick_params(axis="y", which="both", colors=RESIDUAL)
-            # Errors are what the picture is about: they lie over the residual, and so do words.
+            # Errors are the main content: draw them and the text over the residual.
             self.ax_.set_zorder(self.residual_ax_.get_zorder() + 1)
             self.ax_.patch.set_visible(False)
         entries: dict[str, Any] = {}
@@ -193,7 +193,7 @@ def _pyplot() -> Any:
         import matplotlib.pyplot
     except ImportError as error:
         raise ImportError(
-            "the path is drawn with matplotlib, which is not installed: try "
+            "plotting requires matplotlib, which is not installed: try "
             "pip install mercer[cli], or pip install matplotlib"
         ) from error
     return matplotlib.pyplot

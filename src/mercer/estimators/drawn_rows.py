@@ -1,6 +1,6 @@
-"""Rows that were drawn to be labelled, remembered, so that a fit without their weights is noticed.
+"""Remember rows drawn for labelling, to warn about a fit without their weights.
 
-The memory is of this process, and of sums of hashes of rows: the order of rows does not matter.
+This is per process. Rows are identified by sums of hashes, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 from mercer.storage import fingerprint_unordered
 from mercer.validation import warn
 
-#: Fingerprints of what was drawn, the latest last.
+#: Fingerprints of drawn rows, the most recent last.
 _DRAWN: dict[tuple[int, int], None] = {}
-#: How many are remembered.
+#: How many fingerprints to remember.
 KEPT = 64
 
 
 def remember(X: Any) -> None:
-    """Remember rows that a labeller has drawn."""
+    """Remember rows drawn by a labeller."""
     rows = _numbers(X)
     if rows is not None:
         _DRAWN[fingerprint_unordered(rows)] = None
@@ -28,7 +28,7 @@ def remember(X: Any) -> None:
 
 
 def warn_of_missing_weights(X: Any, sample_weight: Any) -> None:
-    """Warn where rows that were drawn by importance are fitted without their weights."""
+    """Warn if rows drawn by importance are fitted without their weights."""
     if sample_weight is not None or not _DRAWN:
         return
     rows = _numbers(X)
@@ -36,13 +36,13 @@ def warn_of_missing_weights(X: Any, sample_weight: Any) -> None:
         return
     if fingerprint_unordered(rows) in _DRAWN:
         warn(
-            "these rows were drawn by an ImportanceLabeller, and are fitted without their weights: "
+            "these rows were drawn by an ImportanceLabeller but are fitted without their weights: "
             "the fit is biased; pass sample_weight=labeller.sample_weight_"
         )
 
 
 def _numbers(X: Any) -> Any:
-    """Return dense rows of numbers, or None."""
+    """Return dense numeric rows, or None."""
     try:
         rows = np.asarray(X)
     except (TypeError, ValueError):

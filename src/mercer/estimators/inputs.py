@@ -1,4 +1,4 @@
-"""From what a user passes to a source of rows, checked as far as is possible without reading."""
+"""Convert user input to a source of rows, checked as far as possible without reading."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mercer.validation import (
 
 @dataclass(frozen=True)
 class Given:
-    """Rows as a user passes them to fit."""
+    """The input of fit, as given by the user."""
 
     X: Any
     y: Any = None
@@ -40,10 +40,10 @@ class Given:
 
 @dataclass(frozen=True)
 class RowInput:
-    """Rows as a source, and what is known of them without reading files.
+    """Rows as a source, and what is known about them without reading files.
 
-    ``present`` numbers the rows as the user gave them, where some are left out (weight 0) or
-    their order is another (queries).
+    ``present`` holds the user's row numbers if some rows are dropped (weight 0) or reordered
+    (queries).
     """
 
     source: RowSource
@@ -53,7 +53,7 @@ class RowInput:
 
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was where a fit is refused or interrupted."""
+    """Leave an estimator unchanged if a fit fails or is interrupted."""
     before = dict(estimator.__dict__)
     try:
         yield
@@ -64,15 +64,15 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
 
 
 def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) -> RowInput:
-    """Return rows as a source, checked as far as is possible without reading files."""
+    """Return rows as a source, checked as far as possible without reading files."""
     X, y, weight, query = given.X, given.y, given.weight, given.query
     if isinstance(X, (str, Path, RowSource)):
         source = X if isinstance(X, RowSource) else as_source(X, y, weight, query)
         if X is source and not (y is None and weight is None and query is None):
-            as_source(X, y, weight, query)  # says why not
+            as_source(X, y, weight, query)  # raises an error that says why
         if not source.has_target:
             raise ValueError(
-                "a fit needs targets: fit(path, 'name of the target column'), or "
+                "fit needs targets: use fit(path, 'name of the target column'), or "
                 "mercer.open_rows(path, target=...)"
             )
         check_features(estimator, source, reset=reset)
@@ -89,14 +89,14 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
         query = np.asarray(query)
         if query.ndim != 1:
             raise ValueError(
-                f"qid must be one query a row where X is an array, got shape {query.shape}"
+                f"qid must be one query per row if X is an array, got shape {query.shape}"
             )
         check_same_length(X.shape[0], query, "qid")
     absent = missing(y)
     if absent.any() and not given.expects_unlabelled:
         warn(
-            f"{int(absent.sum())} of {len(absent)} rows have no label (NaN or None): they "
-            f"count for where rows are, not for y; drop them if that is not meant, or give "
+            f"{int(absent.sum())} of {len(absent)} rows have no label (NaN or None) and are "
+            f"used as unlabelled rows; drop them if that is not intended, or pass "
             f"them as X_unlabelled"
         )
     names = getattr(estimator, "feature_names_in_", None)
@@ -106,7 +106,7 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
         check_weight(weight)
         check_total_weight(weight.sum())
         counts = weight > 0
-        if not counts.all():  # a row of weight 0 is a row that is not there
+        if not counts.all():  # rows with weight 0 are dropped
             check_finite(X, names=names)
             present = np.flatnonzero(counts)
             X, y, weight = X[counts], y[counts], weight[counts]
@@ -119,7 +119,7 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
 
 
 def in_query_order(rows: RowInput) -> RowInput:
-    """Put the rows of an array in the order of their queries, if they have some."""
+    """Sort the rows of an array by query, if there are queries."""
     source = rows.source
     if not (isinstance(source, ArraySource) and source.has_query):
         return rows
@@ -130,7 +130,7 @@ def in_query_order(rows: RowInput) -> RowInput:
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as rows of numbers, in scikit-learn's way."""
+    """Return X as numeric rows, validated as in scikit-learn."""
     kernel = as_kernel(estimator.kernel)
     try:
         X = validate_data(
@@ -142,20 +142,20 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             reset=reset,
         )
     except ValueError:
-        from_frame(X)  # names the column of a data frame that holds no numbers
+        from_frame(X)  # the error names the non-numeric column of a data frame
         raise
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X must hold real numbers, got {X.dtype}")
     if kernel.pairwise and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
-            f"a precomputed kernel is fitted on the square matrix K(train, train), "
+            f"with a precomputed kernel, X must be the square matrix K(train, train), "
             f"got shape {X.shape}"
         )
     return X
 
 
 def check_features(estimator: Any, source: Any, *, reset: bool) -> None:
-    """Take over the columns of a source, or refuse those that are not of the fit."""
+    """Set the columns from a source, or raise ValueError if they differ from those of the fit."""
     names = source.feature_names
     if reset:
         estimator.n_features_in_ = source.n_features
@@ -173,13 +173,13 @@ def check_features(estimator: Any, source: Any, *, reset: bool) -> None:
     if known is not None and names is not None and list(known) != list(names):
         wrong = [name for name in names if name not in set(known)]
         raise ValueError(
-            f"the columns must be those of the fit, in its order: {list(map(str, known))}; got "
+            f"the columns must be those of the fit, in order: {list(map(str, known))}; got "
             f"{list(names)}" + (f" (unknown: {wrong})" if wrong else "")
         )
 
 
 def rows_to_predict(estimator: Any, X: Any) -> RowSource:
-    """Return rows to predict as a source, with the columns of the fit."""
+    """Return the rows to predict as a source; the columns must be those of the fit."""
     names = getattr(estimator, "feature_names_in_", None)
     if isinstance(X, (str, Path)):
         columns = None if names is None else [str(name) for name in names]

@@ -1,4 +1,4 @@
-"""What the regressor, the classifier and the ranker share: parameters, fitting, adding rows."""
+"""The base class of regressor, classifier and ranker: parameters, fitting, adding rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from mercer.selection import Criterion, as_criterion
 from mercer.solvers import BaseSolver, Ridge, as_solver
 from mercer.validation import warn
 
-#: Parameters that are objects, and may be given by name.
+#: Parameters that are objects and can also be given by name.
 _NAMED: dict[str, Callable[[Any], Any]] = {
     "kernel": as_kernel,
     "basis": as_basis,
@@ -47,9 +47,9 @@ _NAMED: dict[str, Callable[[Any], Any]] = {
 
 
 class KernelEstimator(FittedAttributes):
-    """Least squares in a reproducing-kernel Hilbert space; see the regressor and the classifier.
+    """Base class: ``min_f (1/W) sum_i w_i (f(x_i) - y_i)^2 + alpha ||f||^2`` in an RKHS.
 
-    An estimator has three parts: what its targets are (:meth:`_kind`), what it asks for
+    An estimator has three parts: the kind of its targets (:meth:`_kind`), its parameters
     (:meth:`_request`), and the rows, which :func:`~mercer.estimators.sharding.opened_rows` opens.
     """
 
@@ -97,14 +97,14 @@ class KernelEstimator(FittedAttributes):
         self.engine = engine
         self.checkpoint = checkpoint
 
-    # -- what subclasses say -------------------------------------------------------------------
+    # -- defined by subclasses -----------------------------------------------------------------
 
     def _kind(self) -> TargetKind:
-        """Return what the targets are."""
+        """Return the kind of the targets."""
         raise TypeError(f"{type(self).__name__} does not define _kind()")
 
     def _intercept(self) -> bool:
-        """Whether a constant is fitted."""
+        """Return whether to fit an intercept."""
         return bool(self.fit_intercept)
 
     # -- fitting -------------------------------------------------------------------------------
@@ -122,19 +122,19 @@ class KernelEstimator(FittedAttributes):
         Parameters
         ----------
         X : array, data frame, sparse rows, path, row source, list of paths or Dask collection
-            Rows of numbers. A path (.npy, .npz, .csv, .tsv, .csv.gz, .parquet or a folder of
-            Parquet files) or a source from :func:`mercer.open_rows` is read in blocks and never
-            held whole. The files of a list, and the partitions of a Dask array or data frame, are
+            Numeric rows. A path (.npy, .npz, .csv, .tsv, .csv.gz, .parquet or a folder of Parquet
+            files) or a source from :func:`mercer.open_rows` is read in blocks and never loaded as a
+            whole. The files of a list, and the partitions of a Dask array or data frame, are
             shards.
         y : array of shape (n,) or (n, k), or the name of the target column of a file
-            Targets. Rows where it is NaN (or None, among classes) have no label: they count for
-            where rows are, and have no part in sums with y.
+            Targets. Rows where y is NaN (or None, for classes) are unlabelled: they count in sums
+            over x only, not in sums with y.
         sample_weight : array of shape (n,), or the name of a column of a file
-            Weights, at least 0; weight 2 is the row twice.
+            Nonnegative weights; weight 2 is equivalent to repeating the row.
         shard_labels : array of shape (n,) or None
-            Which shard each row of an array belongs to, instead of ``shards``.
+            The shard of each row of an array, instead of ``shards``.
         X_unlabelled : array or data frame, or None
-            Further rows without labels, where X is an array or a frame.
+            Additional rows without labels, if X is an array or a data frame.
 
         Returns
         -------
@@ -161,7 +161,7 @@ class KernelEstimator(FittedAttributes):
             combination.check_request(asked)
         elif combination.depends_on_shards:
             raise ValueError(
-                f"combine={self.combine!r} is for shards, and there are none: give shards="
+                f"combine={self.combine!r} needs shards, but there are none: set shards="
             )
         with (
             unchanged_on_error(self),
@@ -177,7 +177,7 @@ class KernelEstimator(FittedAttributes):
             targets = opened.targets if previous is None else self._targets
             self._take_targets(targets)
             full = asked.asked_basis() is not None and as_basis(self.basis).dual
-            # Rows of queries, without labels or in shards have no dual system.
+            # There is no dual system for queries, unlabelled rows or shards.
             sums = (needs_sums or targets.pairs is not None or opened.unlabelled) or (
                 sharded and not full
             )
@@ -200,15 +200,15 @@ class KernelEstimator(FittedAttributes):
             return self
 
     def _request(self, targets: Any) -> Request:
-        """Check every parameter that needs no data, and return what a fit is asked for."""
+        """Validate all parameters that need no data, and return them as a Request."""
         return replace(request_of(self, targets), intercept=self._intercept())
 
     def _take_targets(self, targets: Targets) -> None:
-        """Take over what was learned of y."""
+        """Set the attributes derived from y."""
         self._targets = targets
 
     def _adopt(self, found: Fit) -> None:
-        """Take over a fit, as attributes."""
+        """Set the fitted attributes."""
         factor = getattr(self._targets, "alpha_factor", 1.0)
         self.fit_ = found
         self.basis_ = found.basis
@@ -228,20 +228,20 @@ class KernelEstimator(FittedAttributes):
                 self.cv_results_[f"split{number}_squared_error"] = errors
 
     def _finish(self, found: Fit, opened: OpenedRows, renumber: bool = True) -> Self:
-        """Take over a fit, and warn of what the user should know of it."""
+        """Set the fitted attributes, and warn about problems."""
         if not self.warm_start:
-            found.run = None  # it holds all steps and the matrix that they are made with
+            found.run = None  # it holds all steps and the matrix
         if renumber and opened.present is not None:
             indices = getattr(found.basis, "indices_", None)
-            if indices is not None:  # new rows of a precomputed kernel have a column for every row
+            if indices is not None:  # predictions with a precomputed kernel have one column per row
                 found.basis.indices_ = opened.present[indices]
         self._adopt(found)
         folds = found.folds or []
         rows, labelled = sum(f.rows for f in folds), sum(f.target_rows for f in folds)
-        if labelled < rows and not opened.unlabelled:  # files are read before this is known
+        if labelled < rows and not opened.unlabelled:  # only known after files are read
             warn(
-                f"{rows - labelled} of {rows} rows have no label: they count for where rows are, "
-                f"not for y; drop them if that is not meant"
+                f"{rows - labelled} of {rows} rows have no label and are used as unlabelled rows; "
+                f"drop them if that is not intended"
             )
         if not found.solution.status.succeeded:
             warn(f"{found.solution.status.value}: {found.solution.reason}")
@@ -249,14 +249,14 @@ class KernelEstimator(FittedAttributes):
             print(self.summary())
         return self
 
-    # -- rows that come and go -----------------------------------------------------------------
+    # -- adding and removing rows --------------------------------------------------------------
 
     @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to the model: moments add, so this equals one fit on all rows together.
+        """Add rows to the model. Moments add up, so this equals one fit to all rows.
 
-        The first call chooses the basis from its rows (give a large first batch, or landmarks); it
-        then stays. A model that was fitted by :meth:`fit` goes on likewise.
+        The first call chooses the basis from its rows (use a large first batch, or pass landmarks);
+        later calls keep it. Rows can also be added to a model fitted by :meth:`fit`.
         """
         given = Given(X, y, sample_weight)
         if not hasattr(self, "fit_"):
@@ -265,10 +265,10 @@ class KernelEstimator(FittedAttributes):
 
     @available_if(can_add_rows)
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take rows out of the model: moments subtract, as if it had never seen them.
+        """Remove rows from the model by subtracting their moments.
 
-        The rows must be ones that were fitted, with the same targets and weights. The basis stays;
-        landmarks that were chosen among these rows remain landmarks.
+        The rows must have been fitted before, with the same targets and weights. The basis does not
+        change: landmarks chosen from these rows remain landmarks.
         """
         check_is_fitted(self, "fit_")
         return self._with_rows(Given(X, y, sample_weight), sign=-1)
@@ -287,15 +287,15 @@ class KernelEstimator(FittedAttributes):
             return self._finish(found, opened, renumber=False)
 
     def _decide(self, X: Any) -> Array:
-        """Return f(x) for every row: shape (n, k), in blocks."""
+        """Return f(x) for every row, of shape (n, k), computed in blocks."""
         return values_of(self, X)
 
     # -- scikit-learn's contract ---------------------------------------------------------------
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``kernel__bandwidth`` works for a kernel given by its name, too.
+        """Set parameters; ``kernel__bandwidth`` also works for a kernel given by name.
 
-        Where a parameter is refused, none is changed.
+        If a parameter is invalid, none is changed.
         """
         before = self.get_params(deep=False)
         for name, as_object in _NAMED.items():
@@ -305,12 +305,12 @@ class KernelEstimator(FittedAttributes):
             if isinstance(value, str) and any(key.startswith(f"{name}__") for key in params):
                 if name == "basis" and value == "auto":
                     raise ValueError(
-                        "basis='auto' has no parameters of its own: set basis='landmarks' or "
+                        "basis='auto' has no parameters: set basis='landmarks' or "
                         "basis='random_features' as well"
                     )
                 params[name] = as_object(value)
             elif any(key.startswith(f"{name}__") for key in params):
-                params[name] = clone(value)  # so that a refusal leaves the old one as it was
+                params[name] = clone(value)  # so that an error leaves the old one unchanged
         try:
             super().set_params(**params)
         except (AttributeError, TypeError, ValueError):
@@ -327,10 +327,10 @@ class KernelEstimator(FittedAttributes):
             tags.input_tags.pairwise = kernel.pairwise
         return tags
 
-    # Engines are connections: neither copied nor stored.
+    # Engines are connections: they are neither copied nor stored.
 
     def __sklearn_clone__(self) -> Any:
-        """Copy everything but the engine, which copies share."""
+        """Copy everything except the engine, which is shared."""
         engine = self.engine
         if engine is None:
             return BaseEstimator.__sklearn_clone__(self)

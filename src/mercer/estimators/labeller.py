@@ -1,4 +1,4 @@
-"""Which rows of a pool are worth a label."""
+"""Choose which rows of a pool to label."""
 
 from __future__ import annotations
 
@@ -27,53 +27,53 @@ from mercer.selection import LeaveOneOut
 from mercer.systems import Spectrum
 from mercer.validation import check_choice, check_count, check_number
 
-#: Labels for each effective dimension, where alpha is chosen.
+#: Labels per effective dimension, if alpha is chosen automatically.
 LABELS = 5
 
 
 class ImportanceLabeller(BaseEstimator):
-    """Draw the rows of a pool to label, by what they tell (CRED).
+    """Draw rows of a pool to label, by their leverage scores (CRED).
 
     .. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2, \\qquad
               q_j = \\frac{c_j + \\bar c}{2 \\sum_k c_k}
 
-    Rows are drawn independently with probabilities q, and count ``1 / (N q_j)`` each, so that
-    weighted sums over them are those over the pool on average. One that is drawn twice is labelled
-    once and counts twice. Labels and weights belong together: without the weights a fit is one to
-    other rows than those of the pool, which shows where no function of the basis is the true one.
+    Rows are drawn independently with probabilities q and have weight ``1 / (N q_j)`` each, so that
+    weighted sums over them are unbiased for sums over the pool. A row drawn twice is labelled once
+    and counts twice. Always fit with the weights: without them, the fit is for a different
+    distribution than the pool, which introduces bias if the model is misspecified.
 
     Parameters
     ----------
     kernel, basis, dtype, memory_limit, random_state, verbose
         As in :class:`KernelRegressor`.
     alpha : float or "auto"
-        The penalty that scores are for. "auto" takes the one with an effective dimension of a fifth
-        of the budget.
+        The penalty of the leverage scores. "auto" chooses the one with an effective dimension of
+        one fifth of the budget.
     budget : int
-        How many draws the first round makes.
+        Number of draws in the first round.
     shards : int or None
-        Into how many shards the pool is cut; what is drawn is the same for any number.
+        Number of shards of the pool; the drawn rows are the same for any number.
     engine : None, dask.distributed.Client, cluster or address
-        Where shards are.
+        Where shards are processed.
 
     Attributes
     ----------
     indices_ : array
-        Rows of the pool to be labelled, in increasing order, those of all rounds.
+        Rows of the pool to label, of all rounds, in increasing order.
     sample_weight_ : array
-        The weight of each of them.
+        The weight of each row in ``indices_``.
     count_ : array
-        How often each was drawn.
+        How often each row was drawn.
     probability_ : array of shape (N,)
-        q.
+        q, the probability of each row.
     n_draws_ : int
-        Draws of all rounds.
+        Number of draws in all rounds.
     alpha_, effective_dimension_ : float
         The penalty, and ``trace(Sigma (Sigma + alpha)^-1)``.
     effective_sample_size_ : float
-        ``(sum w)^2 / sum w^2``: how many rows of equal weight are worth as much.
+        ``(sum w)^2 / sum w^2``: the equivalent number of rows with equal weight.
     seconds_ : dict
-        By stage.
+        Wall time by stage.
 
     Examples
     --------
@@ -114,14 +114,14 @@ class ImportanceLabeller(BaseEstimator):
         self.engine = engine
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Score the rows of a pool and draw the first round.
+        """Compute the scores of a pool and draw the first round.
 
         Parameters
         ----------
         X : array, data frame, sparse rows, path or row source
             The pool; files are read in blocks, twice.
         y : name of a column, or anything
-            A column of a file that is no feature; labels themselves are not looked at.
+            A column of a file that is not a feature; labels are not used.
 
         Returns
         -------
@@ -130,19 +130,19 @@ class ImportanceLabeller(BaseEstimator):
         self._check()
         with unchanged_on_error(self):
             rng = as_generator(self.random_state)
-            # Before anything else draws: how rows are scored does not decide which are drawn.
+            # Seed before any other draw, so that scoring does not change which rows are drawn.
             draws = np.random.default_rng(int(rng.integers(2**62)))
             source = self._pool(X, y)
             if self.budget > source.n_rows:
                 raise ValueError(
                     f"budget must be at most the {source.n_rows} rows of the pool, got "
-                    f"{self.budget}: to label all of them, no choice is needed"
+                    f"{self.budget}: to label all rows, no labeller is needed"
                 )
             found = self._scored(source, rng)
             total = float(found.scores.sum())
             if not total > 0:
                 raise ValueError(
-                    "no row has a score above 0: the basis is 0 at all of them; check the kernel "
+                    "no row has a positive score: the basis is 0 at all rows; check the kernel "
                     "and the scale of the columns"
                 )
             mean = total / source.n_rows
@@ -160,10 +160,10 @@ class ImportanceLabeller(BaseEstimator):
         return self
 
     def select(self, budget: int | None = None) -> Array:
-        """Draw a further round; return the rows that are new, to be labelled.
+        """Draw another round; return the new rows to label.
 
-        Rows that were drawn before are not returned again: their labels are known, and they count
-        more. ``indices_`` and ``sample_weight_`` are of all rounds together.
+        Rows that were drawn before are not returned again: their labels are known, and only their
+        weights increase. ``indices_`` and ``sample_weight_`` cover all rounds.
         """
         check_is_fitted(self, "probability_")
         number = check_count(self.budget if budget is None else budget, "budget")
@@ -188,7 +188,7 @@ class ImportanceLabeller(BaseEstimator):
         return float(self.sample_weight_.sum() ** 2 / np.sum(self.sample_weight_**2))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_drawn_from": None}  # a pickle does not hold the pool
+        return {**super().__getstate__(), "_drawn_from": None}  # the pool is not pickled
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -196,10 +196,10 @@ class ImportanceLabeller(BaseEstimator):
         return tags
 
     def _check(self) -> None:
-        """Refuse parameters before any work."""
+        """Validate the parameters."""
         if isinstance(self.alpha, str):
             if self.alpha != "auto":
-                raise ValueError(f"alpha must be a number over 0, or 'auto', got {self.alpha!r}")
+                raise ValueError(f"alpha must be a positive number or 'auto', got {self.alpha!r}")
         else:
             check_number(self.alpha, "alpha", above=0.0)
         check_count(self.budget, "budget")
@@ -208,7 +208,9 @@ class ImportanceLabeller(BaseEstimator):
         if self.shards is not None:
             check_count(self.shards, "shards")
         if as_kernel(self.kernel).pairwise:
-            raise ValueError("a precomputed kernel has no pool of rows: give rows, and a kernel")
+            raise ValueError(
+                "a precomputed kernel has no rows to draw: pass rows and another kernel"
+            )
         if not (isinstance(self.basis, str) and self.basis == "auto"):
             as_basis(self.basis)
 
@@ -230,12 +232,12 @@ class ImportanceLabeller(BaseEstimator):
             RegressionTargets(np.zeros(1), np.ones(1), False),
             kernel=as_kernel(self.kernel),
             basis=self.basis,
-            criterion=LeaveOneOut(),  # rows are read a second time, to score them
+            criterion=LeaveOneOut(),  # scoring needs a second pass over the rows
             intercept=False,
             dtype=self.dtype,
             memory_limit=self.memory_limit,
             needs_sums=True,
-            # A basis with a seed keeps to it.
+            # A basis with a seed uses its own.
             seeds=OneStream(rng if seed is None else as_generator(seed)),
         )
         with progress_bar(self.verbose) as progress:
@@ -243,7 +245,7 @@ class ImportanceLabeller(BaseEstimator):
                 return score_pool(RowSet.in_one_place(pool, progress), request, self._alpha)
             engine = as_engine(self.engine)
             try:
-                # Consecutive rows: what is drawn does not depend on how many shards there are.
+                # Consecutive rows, so that the draws do not depend on the number of shards.
                 shards = cut(pool, self.shards or 2 * engine.width)
                 rows = RowSet.over_shards(engine, shards, _nothing)
                 return score_pool(rows, request, self._alpha)
@@ -252,7 +254,7 @@ class ImportanceLabeller(BaseEstimator):
                     engine.close()
 
     def _alpha(self, spectrum: Spectrum) -> float:
-        """Return alpha: what was asked for, or by the effective dimension."""
+        """Return alpha, as given or by the effective dimension."""
         if not isinstance(self.alpha, str):
             return float(self.alpha)
         values = spectrum.values[spectrum.values > 0]
@@ -265,4 +267,4 @@ class ImportanceLabeller(BaseEstimator):
 
 
 def _nothing(source: RowSource) -> None:
-    """Sum up no targets: a pool has none."""
+    """Return None: a pool has no targets to summarize."""

@@ -1,4 +1,4 @@
-"""From the parameters of an estimator to what a fit is asked for."""
+"""Validate the parameters of an estimator and convert them to a Request."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mercer.validation import check_alphas, check_choice, check_flag, check_numb
 
 
 def request_of(estimator: Any, targets: Any) -> Request:
-    """Check every parameter that needs no data, and return what a fit is asked for."""
+    """Validate all parameters that need no data, and return them as a Request."""
     alpha: float | None = None
     if not (isinstance(estimator.alpha, str) and estimator.alpha == "auto"):
         if isinstance(estimator.alpha, str):
             raise ValueError(
                 f"alpha must be a number of at least 0, or 'auto', got {estimator.alpha!r}"
             )
-        hint = "; alpha is lambda against the mean loss: scikit-learn's KernelRidge alpha / n"
+        hint = "; alpha is relative to the mean loss: scikit-learn's KernelRidge alpha / n"
         alpha = check_number(estimator.alpha, "alpha", minimum=0.0, hint=hint)
     kernel = as_kernel(estimator.kernel)
     check_choice(estimator.dtype, "dtype", ["auto", "float32", "float64"])
@@ -38,8 +38,8 @@ def request_of(estimator: Any, targets: Any) -> Request:
         as_basis(estimator.basis)
     if isinstance(estimator.basis, BasisTransformer) and estimator.basis.kernel is not None:
         raise ValueError(
-            f"the basis has a kernel of its own, {estimator.basis.kernel!r}: inside an estimator "
-            f"give it as {type(estimator).__name__}(kernel=...) and leave the basis's at None"
+            f"the basis has its own kernel, {estimator.basis.kernel!r}: inside an estimator, "
+            f"pass it as {type(estimator).__name__}(kernel=...) and leave it None in the basis"
         )
     solver, criterion = as_solver(estimator.solver), as_criterion(estimator.selection)
     if solver.cuts_off and alpha is None and criterion.second_pass:

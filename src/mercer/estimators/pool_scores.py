@@ -1,10 +1,10 @@
-"""Leverage scores of a pool of rows, in one place or over shards.
+"""Leverage scores of a pool of rows, locally or over shards.
 
 .. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2, \\qquad
           \\Sigma_N = \\frac1N \\sum_j \\varphi(x_j) \\varphi(x_j)'
 
-One pass sums up the moments, another one scores every row. Only moments, and a number a row, leave
-a shard.
+One pass sums the moments, and a second pass scores every row. Only moments and one number per row
+leave a shard.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mercer.systems.leverage_of_rows import leverage_of_rows
 
 @dataclass(frozen=True)
 class PoolScores:
-    """The scores of all rows of a pool, and what they were computed with."""
+    """The scores of all rows of a pool, and how they were computed."""
 
     scores: Array  # (N,)
     alpha: float
@@ -38,11 +38,11 @@ class PoolScores:
 def score_pool(
     rows: RowSet, request: Request, choose_alpha: Callable[[Spectrum], float]
 ) -> PoolScores:
-    """Score the rows of a pool; the targets have no meaning, but for their number of columns."""
+    """Score the rows of a pool; only the number of target columns is used."""
     clock = Clock()
     plan = make_plan(rows, request)
     with clock.stage("basis"):
-        # The same functions for any number of shards: draws, and a bandwidth, of all rows.
+        # The functions are the same for any number of shards: draws and bandwidth use all rows.
         basis = plan.basis.fit_source(
             rows,  # type: ignore[arg-type]
             request.kernel,
@@ -52,7 +52,7 @@ def score_pool(
         )
     if basis.has_candidates:
         raise ValueError(
-            "a pool has no labels, and its features are not chosen among candidates: use "
+            "a pool has no labels, so features cannot be selected from candidates: use "
             "RandomFeatures(sampling='plain'), or landmarks"
         )
     with clock.stage("moments"):

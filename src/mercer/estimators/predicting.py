@@ -1,4 +1,4 @@
-"""From a fitted model to its values at rows."""
+"""Predictions ``f(x) = h(x)'c + intercept`` of a fitted model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mercer.refit import coefficients_of_steps
 from mercer.request import Request
 from mercer.validation import check_finite
 
-#: Columns of solutions that staged predictions evaluate the basis for at a time.
+#: Columns of solutions that staged predictions evaluate at a time.
 TOGETHER = 64
 
 
 def values_of(model: Any, X: Any, solution: tuple[Array, Array] | None = None) -> Array:
-    """Return f(x) for every row: shape (n, k), in blocks; ``solution`` replaces the model's."""
+    """Return f(x), of shape (n, k), in blocks; ``solution`` replaces that of the model."""
     check_is_fitted(model, "fit_")
     source, basis = rows_to_predict(model, X), model.basis_
     coefficients, intercept = (model.coef_, model.intercept_) if solution is None else solution
@@ -36,7 +36,7 @@ def values_of(model: Any, X: Any, solution: tuple[Array, Array] | None = None) -
             buffers += [np.empty(shape, dtype=basis.precision_), np.empty(shape)]
         H = evaluate(block.X, buffers[0][: block.n_rows])
         if H.dtype != np.float64:
-            # Coefficients may be large and cancel: the last product is worth float64.
+            # Large coefficients may cancel, so the last product is in float64.
             wide = buffers[1][: block.n_rows]
             wide[...] = H
             H = wide
@@ -53,7 +53,7 @@ def staged_values(model: Any, X: Any) -> Iterator[Array]:
     values, targets = model.path_.values, model._targets
     if len(values) < model.best_step_:
         raise AttributeError(
-            "the steps of this model were not kept: they take too much memory, it was solved "
+            "the steps of this model were not stored: they need too much memory, it was solved "
             "by products, or it was loaded from a file"
         )
     request = Request(targets, intercept=model._intercept())
@@ -65,6 +65,6 @@ def staged_values(model: Any, X: Any) -> Iterator[Array]:
 
 
 def in_units(targets: Any, coefficients: Array, intercept: Array) -> tuple[Array, Array]:
-    """Turn a solution for encoded targets into one in the units of y."""
+    """Convert a solution for encoded targets to the units of y."""
     scale, origin = targets.scale, getattr(targets, "origin", 0.0)
     return coefficients * scale, intercept * scale + origin

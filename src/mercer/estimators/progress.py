@@ -1,4 +1,4 @@
-"""Progress on long work: a bar in a terminal, nothing elsewhere."""
+"""Progress reports: a bar in a terminal, lines on stderr elsewhere."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mercer.contracts import Progress
 
 @contextmanager
 def progress_bar(verbose: int) -> Iterator[Progress | None]:
-    """Yield a function to report progress to, or None when there is nothing to show it with.
+    """Yield a function that reports progress, or None if progress is off.
 
-    With ``verbose`` of at least 1: a bar in a terminal (rich, if it is installed), otherwise a line
+    With ``verbose >= 1``, progress is a bar in a terminal (if rich is installed), otherwise a line
     on stderr every few seconds.
     """
     if not verbose:

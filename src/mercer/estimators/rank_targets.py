@@ -1,4 +1,4 @@
-"""Relevance, and the queries that it is compared within."""
+"""Targets of a ranking: relevance, compared within queries."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from mercer.validation import check_choice, check_count, check_flag
 
 @dataclass(frozen=True)
 class RankSummary:
-    """What a shard says of its relevance and its queries."""
+    """A summary of the relevance and queries of a shard."""
 
     relevance: TargetSummary
     queries: QueryTotals | None
 
     @classmethod
     def of(cls, source: RowSource) -> RankSummary:
-        """Sum up the rows of a shard."""
+        """Summarize the rows of a shard."""
         return cls(TargetSummary.of(source), describe_queries(source, ROWS))
 
 
 @dataclass(frozen=True)
 class RankTargets(RegressionTargets):
-    """Relevance, and what the rows of each query count; without queries, only relevance.
+    """Relevance, and the weights of the rows of each query.
 
-    The mean over pairs is twice the mean over rows that are centered, so the problem of rows has
-    half the penalty of that of pairs.
+    The mean over pairs is twice the mean over centered rows, so the problem over rows has half the
+    penalty of the problem over pairs.
     """
 
     ranks = True
@@ -41,15 +41,15 @@ class RankTargets(RegressionTargets):
 
     weighting: PairWeighting = "pair"
     by_query: bool = False
-    n_queries: int = 1  # without queries, all rows are one
-    n_single: int = 0  # queries of a single row, which have no pairs
-    seed: int = 0  # deals queries to folds
-    queries: QueryTotals | None = None  # of a fit
+    n_queries: int = 1  # without queries, all rows are one query
+    n_single: int = 0  # queries with a single row, which have no pairs
+    seed: int = 0  # assigns queries to folds
+    queries: QueryTotals | None = None  # only during a fit
     pairs: PairWeights | None = None
 
     @classmethod
     def of_source(cls, source: RowSource, weighting: Any, seed: int) -> RankTargets:
-        """Take scale and queries from rows in one place."""
+        """Compute scale and queries from a source."""
         first = next(iter(source.targets(ROWS)), np.zeros(0))
         found = RegressionTargets.of(first, True)
         return cls(found.origin, found.scale, found.columns, weighting, seed=seed)._with(
@@ -58,7 +58,7 @@ class RankTargets(RegressionTargets):
 
     @classmethod
     def of_shards(cls, summaries: Sequence[RankSummary], weighting: Any, seed: int) -> RankTargets:
-        """Take scale and queries from what shards say of theirs."""
+        """Compute scale and queries from the summaries of shards."""
         found = RegressionTargets.pooled([part.relevance for part in summaries], True)
         queries = [part.queries for part in summaries if part.queries is not None]
         return cls(found.origin, found.scale, found.columns, weighting, seed=seed)._with(
@@ -71,8 +71,8 @@ class RankTargets(RegressionTargets):
         pairs = PairWeights.of(queries, self.weighting)
         if not pairs.mass > 0:
             raise ValueError(
-                f"ranking needs two rows of one query, and all {len(pairs.weight)} queries have a "
-                f"single row: check qid, or leave it out to rank all rows together"
+                f"ranking needs two rows of one query, but all {len(pairs.weight)} queries have a "
+                f"single row: check qid, or omit it to rank all rows together"
             )
         return replace(
             self,
@@ -84,20 +84,20 @@ class RankTargets(RegressionTargets):
         )
 
     def codes(self, block: RowBlock) -> Array:
-        """Return the number of each row's query."""
+        """Return the query number of each row."""
         assert self.queries is not None
         return self.queries.codes(np.asarray(block.query))
 
     def within(self, source: RowSource) -> Self:
-        """Return the targets of a fit to only these rows: pairs are those among them."""
+        """Return the targets for a fit to only these rows, and only their pairs."""
         return self if self.queries is None else self._with(describe_queries(source, ROWS))
 
     def share(self, weight: float) -> float:
-        """Return what all pairs count: W^2 without queries."""
+        """Return the total weight of all pairs: W^2 without queries."""
         return weight**2 if self.pairs is None else self.pairs.mass
 
     def check_state(self) -> None:
-        """Refuse invalid counts of queries, and queries by name, which files do not hold."""
+        """Raise ValueError for invalid query counts, and for query names, which are not stored."""
         super().check_state()
         check_choice(self.weighting, "weighting", ["pair", "query"])
         check_flag(self.by_query, "by_query")
@@ -105,8 +105,8 @@ class RankTargets(RegressionTargets):
         check_count(self.n_single, "n_single", minimum=0)
         check_count(self.seed, "seed", minimum=0)
         if self.queries is not None or self.pairs is not None or self.outputs != 1:
-            raise ValueError("the targets of a ranker must be one column, without queries")
+            raise ValueError("the targets of a ranker must have one column and no queries")
 
     def stored(self) -> Self:
-        """Return what a fitted model needs of them: no queries by name."""
+        """Return the part that a fitted model stores, without query names."""
         return replace(self, queries=None, pairs=None)

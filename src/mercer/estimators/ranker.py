@@ -1,4 +1,4 @@
-"""Kernel least squares for the order of rows."""
+"""Pairwise kernel least-squares ranking."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ from mercer.validation import check_choice
 
 
 class KernelRanker(KernelEstimator):
-    """Pairwise least-squares ranking, linear in the rows.
+    """Pairwise least-squares ranking, with a cost linear in the number of rows.
 
     .. math:: \\min_f \\; \\frac1{W^2} \\sum_{i,k} w_i w_k
               \\big(y_i - y_k - (f(x_i) - f(x_k))\\big)^2 + \\alpha \\|f\\|_H^2
 
-    over pairs of rows, of the same query where queries are given. Expanded, the sum over pairs is
-    one over rows that are centered by query (:mod:`mercer.moments.queries`): without queries this
-    is kernel ridge regression with an intercept at half of alpha, the constant dropped.
+    over pairs of rows, of the same query if queries are given. The sum over pairs equals a sum over
+    rows centered by query (:mod:`mercer.moments.queries`): without queries, this is kernel ridge
+    regression with an intercept at half of alpha, without the constant.
 
     Parameters
     ----------
     kernel, basis, alpha, alphas, solver, dtype, memory_limit, random_state, verbose
-        As in :class:`KernelRegressor`; alpha counts against the mean over pairs.
+        As in :class:`KernelRegressor`; alpha is relative to the mean over pairs.
     selection : "gcv", "kfold", "loo" or criterion object
-        How alpha is chosen; folds are of whole queries, and "loo" leaves out one query at a time.
+        How alpha is chosen; folds contain whole queries, and "loo" leaves out one query at a time.
     pair_weighting : "pair" or "query"
-        Whether every pair counts the same, or every query.
+        Whether every pair or every query has the same weight.
     shards, shuffle, combine, rounds, engine, checkpoint
-        As in :class:`KernelRegressor`. Arrays are cut between queries; an average weighs shards by
-        their pairs; rounds need every query in one shard, and "sum" is exact where it is not.
+        As in :class:`KernelRegressor`. Arrays are split between queries. An average weights shards
+        by their pairs. Rounds need every query in one shard; "sum" is exact even if queries are
+        split.
 
     Attributes
     ----------
     alpha_, cv_results_, basis_, kernel_, coef_, communication_, fit_
         As in :class:`KernelRegressor`.
     n_queries_, n_skipped_queries_ : int
-        Queries, and those of a single row, which have no pairs.
+        Number of queries, and of queries with a single row, which have no pairs.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class KernelRanker(KernelEstimator):
     True
     """
 
-    # What the other estimators have as parameters, and a ranker does not.
+    # Parameters of the other estimators that a ranker does not have.
     warm_start = False
     fit_intercept = True
 
@@ -109,13 +110,13 @@ class KernelRanker(KernelEstimator):
         self.checkpoint = checkpoint
 
     def _intercept(self) -> bool:
-        """Whether rows are centered together; with queries they are centered one by one."""
+        """Return whether all rows are centered together; with queries, each query is centered."""
         targets: RankTargets | None = getattr(self, "_targets", None)
         return targets is None or not targets.by_query
 
     def _kind(self) -> Relevance:
         check_choice(self.pair_weighting, "pair_weighting", ["pair", "query"])
-        # The seed that deals queries to folds: the same wherever their rows are.
+        # The seed that assigns queries to folds, the same in all shards.
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
         pairwise = as_kernel(self.kernel).pairwise
         return Relevance(type(self).__name__, self.pair_weighting, seed, pairwise)
@@ -133,16 +134,16 @@ class KernelRanker(KernelEstimator):
         Parameters
         ----------
         X : array, data frame, sparse rows, path, row source, list of paths or Dask collection
-            Rows of numbers, as in :meth:`KernelRegressor.fit`; also svmlight files, which have
-            relevance and queries of their own.
+            Numeric rows, as in :meth:`KernelRegressor.fit`; also svmlight files, which contain
+            relevance and queries.
         y : array of shape (n,), or the name of a column of a file
-            Relevance: real numbers, more is better.
+            Real-valued relevance; higher is better.
         qid : array of shape (n,), the name of a column of a file, or None
-            The query of each row, of any type and in any order; None is one query.
+            The query of each row, of any type and in any order; None means a single query.
         sample_weight : array of shape (n,), or the name of a column of a file
-            Weights, at least 0; a pair has the product of those of its rows.
+            Nonnegative weights; a pair has the product of the weights of its rows.
         shard_labels : array of shape (n,) or None
-            Which shard each row of an array belongs to, instead of ``shards``.
+            The shard of each row of an array, instead of ``shards``.
 
         Returns
         -------
@@ -153,32 +154,32 @@ class KernelRanker(KernelEstimator):
 
     @property
     def n_queries_(self) -> int:
-        """Queries; without any, all rows are one."""
+        """Number of queries; without queries, all rows are one query."""
         check_is_fitted(self, "fit_")
         return self._targets.n_queries
 
     @property
     def n_skipped_queries_(self) -> int:
-        """Queries of a single row, which have no pairs."""
+        """Number of queries with a single row, which have no pairs."""
         check_is_fitted(self, "fit_")
         return self._targets.n_single
 
     @property
     def partial_fit(self) -> Any:
-        """Not for rankers."""
-        raise AttributeError("a ranker is fitted to all rows at once")
+        """Not available for rankers."""
+        raise AttributeError("a ranker has no partial_fit: fit it to all rows at once")
 
     forget = partial_fit
 
     def predict(self, X: Any) -> Array:
-        """Return a score for every row, of shape (n,): more is better, within a query."""
+        """Return a score for every row, of shape (n,); higher is better, within a query."""
         return np.asarray(self._decide(X)[:, 0] - self.intercept_[0])
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean NDCG@10 of queries; without queries, one minus the pairwise error.
 
-        Gains are ``2^y - 1`` where y holds whole numbers, and y itself otherwise. Negative
-        relevance has no NDCG: the pairwise error within queries takes its place.
+        Gains are ``2^y - 1`` if y contains integers, and y itself otherwise. NDCG is not defined
+        for negative relevance; one minus the pairwise error within queries is returned instead.
         """
         scores, y = self.predict(X), np.asarray(y, dtype=float)
         if qid is None or np.any(y < 0):

@@ -1,4 +1,4 @@
-"""Kernel least squares for numbers."""
+"""Kernel ridge regression."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     .. math:: \\min_f \\; \\frac1W \\sum_i w_i (f(x_i) - y_i)^2 + \\alpha \\|f\\|_H^2
 
-    over functions in the span of a basis, plus a constant without penalty. With all defaults the
-    bandwidth is the median distance between rows, the basis is the full kernel for up to 2000 rows
-    and 2000 landmarks above, and alpha is chosen by generalized cross-validation.
+    over functions in the span of a basis, plus an unpenalized intercept. By default, the bandwidth
+    is the median distance between rows, the basis is the full kernel for up to 2000 rows and 2000
+    landmarks for more, and alpha is chosen by generalized cross-validation.
 
     Parameters
     ----------
@@ -31,82 +31,82 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     basis : str or basis object
         "auto", "full", "landmarks", "random_features", or an object of :mod:`mercer.bases`.
     alpha : float or "auto"
-        Penalty against the *mean* loss; scikit-learn's ``KernelRidge(alpha=a)`` is ``alpha=a/n``
-        here. "auto" chooses it from ``alphas`` by ``selection``; where the number of steps
-        regularizes, it is 0.
+        Penalty relative to the *mean* loss; scikit-learn's ``KernelRidge(alpha=a)`` is
+        ``alpha=a/n`` here. "auto" chooses it from ``alphas`` by ``selection``; for solvers
+        regularized by their number of steps, it is 0.
     alphas : array or None
-        The path for ``alpha="auto"``; None takes 20 values from the spectrum of the data.
+        The candidates for ``alpha="auto"``; None means 20 values based on the spectrum.
     selection : "gcv", "kfold", "loo" or criterion object
-        How alpha is chosen: generalized cross-validation or K-fold from the one pass of the fit,
-        or leave-one-out from a second.
+        How alpha is chosen: generalized cross-validation or K-fold, from the same pass as the fit,
+        or leave-one-out, from a second pass.
     solver : str or solver object
-        "auto" takes "ridge", a direct solve, or "pcg", the same problem by products with kernel
-        blocks, where that is clearly faster. "cutoff" drops eigenvalues below alpha; "kcgm" and
-        "gradient_descent" are regularized by their number of steps, which they choose by folds.
-        Objects of :mod:`mercer.solvers` have further parameters, among them the rule by which
-        steps end.
+        "auto" uses "ridge", a direct solve, or "pcg", which solves the same problem by products
+        with kernel blocks, if that is clearly faster. "cutoff" drops eigenvalues below alpha;
+        "kcgm" and "gradient_descent" are regularized by their number of steps, chosen by K-fold.
+        Objects of :mod:`mercer.solvers` have further parameters, such as the stopping rule.
     fit_intercept : bool
-        Whether to fit a constant without penalty.
+        Whether to fit an unpenalized intercept.
     dtype : "auto", "float32" or "float64"
-        Precision of blocks; sums are in float64 always. "auto" takes float32 where it saves time,
-        the kernel is bounded, and the landmarks are not too much alike for it.
+        Precision of blocks; sums are always in float64. "auto" uses float32 if it saves time, the
+        kernel is bounded, and the landmarks are not too similar.
     memory_limit : int, str or "auto"
-        Bytes, or a size such as "2GB", that the fit may use above the data; "auto" is half of the
-        memory that is free, or on a cluster what a thread of a worker has left.
+        Bytes, or a size such as "2GB", that the fit may use in addition to the data; "auto" is half
+        of the available memory, or on a cluster the memory available to a worker thread.
     random_state : int, Generator, RandomState or None
         Seed for landmarks, features and folds.
     warm_start : bool
-        Whether a fit to the same rows goes on where the last one stopped, where nothing but the
-        rule or the number of steps of an iterative solver was changed.
+        Whether a fit to the same rows resumes the previous one, if only the stopping rule or the
+        number of steps of an iterative solver changed.
     verbose : int
         1 shows progress, 2 also prints the summary.
     shards : int or None
-        Into how many shards rows are cut; each is fitted where it is. None means no shards, but for
-        a list of files, a Dask collection (their parts are the shards) and an ``engine`` (a folder
-        of Parquet files is cut at its row groups).
+        Number of shards. None means no shards, except for a list of files or a Dask collection
+        (whose parts are the shards) and with an ``engine`` (a folder of Parquet files is split at
+        its row groups).
     shuffle : bool
-        Whether rows of an array are dealt to shards at random, by ``random_state``; otherwise
-        shards are stretches of consecutive rows, as they always are for files.
+        Whether rows of an array are assigned to shards at random, by ``random_state``; otherwise
+        shards are consecutive rows, as they always are for files.
     combine : "sum", "average", "newton", "conjugate" or combination object
-        What is made of the shards: the exact solution of all rows from the sum of their moments,
-        the average of their models, or rounds of communication towards the exact solution. See
-        :mod:`mercer.combine`.
+        How to combine the shards: the exact solution for all rows from the sum of their moments,
+        the average of their models, or rounds of communication that converge to the exact solution.
+        See :mod:`mercer.combine`.
     rounds : int
-        How many rounds "newton" and "conjugate" make.
+        Number of rounds of "newton" and "conjugate".
     engine : None, dask.distributed.Client, cluster or address
-        Where shards are: threads of this process, or the workers of a Dask cluster.
+        Where shards are processed: by threads of this process (None), or by a Dask cluster.
     checkpoint : path or None
-        A folder in which a fit over shards writes down what is finished. A fit that is started
-        again with the same folder, parameters and rows goes on from there.
+        A folder where a fit over shards stores finished work. A fit with the same folder,
+        parameters and rows resumes from there.
 
     Attributes
     ----------
     alpha_ : float
         The alpha that was used.
     cv_results_ : dict or None
-        "alpha" and "mean_squared_error" along the path (and by split for K-fold), if it was chosen.
+        "alpha" and "mean_squared_error" along the path (and by split for K-fold), if alpha was
+        chosen automatically.
     effective_dimension_ : float
         ``trace(A (A + alpha)^-1)``.
     basis_, kernel_ : objects
-        The fitted basis, and the kernel with its bandwidth in numbers.
+        The fitted basis, and the kernel with its numeric bandwidth.
     coef_ : array of shape (M, k)
         Coefficients of the basis functions.
     intercept_ : array of shape (k,)
-        The constant.
+        The intercept.
     path_ : SolverPath
-        What an iterative solver did, step by step: residuals, training and validation errors.
+        The history of an iterative solver: residuals, training and validation errors.
     best_step_ : int
-        The number of steps that the model has taken.
+        The number of steps of the model.
     validation_curve_ : array
-        Mean squared error on other rows after each step, where the rule looks at some.
+        Mean squared error on held-out rows after each step, if the rule uses held-out rows.
     moments_ : Moments
-        Sums over all rows seen, of functions that :mod:`mercer.bases.orthogonalization` defines.
+        Sums over all rows, of the functions defined in :mod:`mercer.bases.orthogonalization`.
     communication_ : Communication
-        What shards have sent and been sent, of a fit over shards.
+        What was sent to and from shards, for a fit over shards.
     fit_ : Fit
-        Everything the fit found: plan, solution with its status, seconds by stage.
+        The full result: plan, solution with its status, seconds by stage.
     n_features_in_ : int
-        Columns of X.
+        Number of columns of X.
 
     Examples
     --------
@@ -124,14 +124,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return Numbers(type(self).__name__, bool(self.fit_intercept))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Yield the prediction after each step of an iterative solver, the model's own last."""
+        """Yield predictions after each step of an iterative solver, ending with the model
+        itself."""
         for values in staged_values(self, X):
             yield values if self._targets.columns else values[:, 0]
 
     def predict(self, X: Any) -> Array:
-        """Return f(x) for every row, of shape (n,) or (n, k) as y had.
+        """Return f(x) for every row, of shape (n,) or (n, k), like y.
 
-        X may be a path or a source, like in :meth:`fit`; it is read in blocks.
+        X may be a path or a source, as in :meth:`fit`; it is read in blocks.
         """
         values = self._decide(X)
         return values if self._targets.columns else values[:, 0]

@@ -1,4 +1,4 @@
-"""When a fit may go on where the last one stopped: same rows, same parameters but for the steps."""
+"""When a fit can resume the previous one: same rows, same parameters except for the steps."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from mercer.rows.shards import Shard
 from mercer.solvers import as_solver
 from mercer.storage import fingerprint
 
-#: Parameters of an iterative solver that only say how long it goes on.
+#: Parameters of an iterative solver that only determine when it stops.
 STEPS = ("stop", "max_steps", "tolerance")
-#: Parameters of an estimator that change no result, or that are looked at one by one.
+#: Parameters of an estimator that do not change the result, or are compared separately.
 NOT_COMPARED = ("solver", "verbose", "engine", "checkpoint")
 ROWS = 65_536
 
 
 def fingerprint_of(estimator: Any, rows: RowSet, present: Array | None) -> str | None:
-    """Return what must be equal for a fit to go on; None where there are no steps to go on with."""
+    """Return what must be equal for a fit to resume; None if there are no steps to resume."""
     solver = as_solver(estimator.solver)
     rule = solver.rule()
     pieces = () if rule is None else (rule.folds, rule.held_out)
@@ -26,14 +26,14 @@ def fingerprint_of(estimator: Any, rows: RowSet, present: Array | None) -> str |
         return None
     fixed = {k: v for k, v in solver.get_params(deep=False).items() if k not in STEPS}
     others = {k: v for k, v in estimator.get_params(deep=False).items() if k not in NOT_COMPARED}
-    # Rows themselves: a file may have changed under the same name.
+    # Hash the rows themselves, because a file may have changed under the same name.
     hashes = rows.map(hashes_of, label="looking")
     kind = (type(solver).__name__, fixed, *pieces)
     return fingerprint((hashes, rows.feature_names, present, kind, others))
 
 
 def hashes_of(shard: Shard) -> list[str]:
-    """Return a hash of each block of a shard's rows: a task."""
+    """Task: return a hash of each block of a shard's rows."""
     return [
         fingerprint((block.X, block.y, block.weight, block.query))
         for block in shard.source.blocks(ROWS)

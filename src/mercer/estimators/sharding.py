@@ -1,4 +1,4 @@
-"""Rows for a fit: all in one place, or in shards on an engine."""
+"""Open the rows of a fit: in one place, or in shards on an engine."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from mercer.rows.shards import Shard, cut, cut_by_label
 from mercer.storage import fingerprint, input_identity
 from mercer.validation import check_count, check_finite, check_flag
 
-#: Rows of y that are looked at together.
+#: Rows of y read at a time.
 ROWS = 100_000
 
 
 @dataclass(frozen=True)
 class OpenedRows:
-    """The rows of a fit, and what goes with them."""
+    """The rows of a fit, with their targets and seeds."""
 
     rows: RowSet
     targets: Targets
     seeds: Seeds
     memory_limit: Any
-    unlabelled: bool = False  # whether some rows are known to have no label
+    unlabelled: bool = False  # whether some rows are known to be unlabelled
     present: Array | None = None  # see RowInput
 
 
 def check_sharding(estimator: Any) -> Combination:
-    """Check the parameters that are about shards; return the combination."""
+    """Validate the parameters for shards; return the combination."""
     if estimator.shards is not None:
         check_count(estimator.shards, "shards")
     check_flag(estimator.shuffle, "shuffle")
@@ -61,7 +61,7 @@ def check_sharding(estimator: Any) -> Combination:
 
 
 def is_sharded(estimator: Any, given: Given) -> bool:
-    """Whether a fit is one over shards."""
+    """Return whether a fit is over shards."""
     asked = (estimator.shards, estimator.engine, estimator.checkpoint, given.shard_labels)
     parted = is_partitioned(given.X) or _is_list_of_files(given.X)
     return parted or (not given.in_one_place and any(value is not None for value in asked))
@@ -76,9 +76,9 @@ def opened_rows(
     targets: Targets | None = None,
     progress: Progress | None = None,
 ) -> Iterator[OpenedRows]:
-    """Yield the rows of a fit: in one place, or over shards on an engine that is open meanwhile.
+    """Yield the rows of a fit, in one place or over shards; close the engine afterwards.
 
-    ``targets`` are those of a model that rows are added to.
+    ``targets`` are those of an existing model, when rows are added to it.
     """
     if not is_sharded(estimator, given):
         found = read_rows(estimator, kind, given, reset=targets is None)
@@ -95,7 +95,7 @@ def opened_rows(
         )
         return
     if as_kernel(estimator.kernel).pairwise:
-        raise ValueError("a precomputed kernel has no shards: give rows, and a kernel")
+        raise ValueError("a precomputed kernel cannot be sharded: pass rows and another kernel")
     with _open_engine(estimator, given.X) as engine:
         if progress is not None:
             engine.progress = lambda label, done, total: progress(label, done, total, "shards")
@@ -122,19 +122,19 @@ def _over_shards(
     seed: int,
     targets: Targets | None,
 ) -> OpenedRows:
-    """Cut the rows, look at each shard, and take the targets from all of them."""
+    """Split the rows, inspect each shard, and compute the targets from all shards."""
     combination, first = as_combination(estimator.combine), targets is None
     shards, array, unlabelled = _cut(estimator, kind, given, engine, seed, first)
     rows = RowSet.over_shards(engine, shards, kind.summarize)
     if not rows.has_target:
         raise ValueError(
-            "a fit needs targets: fit(path, 'name of the target column'), or y beside X"
+            "fit needs targets: use fit(path, 'name of the target column') or fit(X, y)"
         )
     check_features(estimator, rows, reset=first)
     summaries = [fact.targets for fact in rows.facts]
     if array is None:
         targets = targets or kind.pooled(summaries)
-    else:  # what is wrong is named by its own row number
+    else:  # errors use the row numbers of the shard
         targets = targets or kind.of_source(array)
         start = 0
         for block in array.blocks(ROWS):
@@ -153,13 +153,13 @@ def _over_shards(
 def _cut(
     estimator: Any, kind: TargetKind, given: Given, engine: Engine, seed: int, first: bool
 ) -> tuple[Sequence[Any], ArraySource | None, bool]:
-    """Return shards, the source they were cut from if it is an array, and if labels are missing."""
+    """Return shards, their source if it is an array, and whether labels are missing."""
     X, labels = given.X, given.shard_labels
     if is_partitioned(X):
-        _refuse("partitions are the shards of a Dask collection", estimator.shards, labels)
+        _refuse("the shards of a Dask collection are its partitions", estimator.shards, labels)
         return partitions(X, given.y, given.weight, given.query), None, False
     if _is_list_of_files(X):
-        _refuse("files are the shards of a list of files", estimator.shards, labels)
+        _refuse("the shards of a list of files are the files", estimator.shards, labels)
         return _files(given), None, False
     if isinstance(X, (str, Path)):
         given = Given(Path(X).absolute(), given.y, given.weight, given.query)
@@ -168,8 +168,8 @@ def _cut(
     array = source if isinstance(source, ArraySource) else None
     if labels is not None:
         if array is None:
-            raise ValueError("shard_labels are for arrays: give files as a list instead")
-        _refuse("shard_labels tell the shards", estimator.shards, None)
+            raise ValueError("shard_labels are for arrays: pass files as a list instead")
+        _refuse("shard_labels already define the shards", estimator.shards, None)
         labels = np.asarray(labels)
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if found.present is not None and labels.shape == (rows,):
@@ -180,7 +180,7 @@ def _cut(
         shards = max(1, len(np.unique(source._boundaries())) - 1)
     if shards is None and as_combination(estimator.combine).depends_on_shards:
         raise ValueError(
-            f"combine={estimator.combine!r} depends on the number of shards: give shards="
+            f"combine={estimator.combine!r} depends on the number of shards: set shards="
         )
     rng = np.random.default_rng([seed, 3]) if estimator.shuffle else None
     return cut(source, shards or 2 * engine.width, rng), array, found.unlabelled
@@ -192,7 +192,7 @@ def _files(given: Given) -> list[Shard]:
     for name, value in columns.items():
         if value is not None and not isinstance(value, str):
             raise TypeError(
-                f"{name} must be the name of a column where X is a list of files, got "
+                f"{name} must be the name of a column if X is a list of files, got "
                 f"{type(value).__name__}"
             )
     paths = [Path(path).absolute() for path in given.X]  # workers may run in another folder
@@ -208,11 +208,11 @@ def _files(given: Given) -> list[Shard]:
 
 def _refuse(why: str, shards: Any, labels: Any) -> None:
     if shards is not None or labels is not None:
-        raise ValueError(f"{why}: leave out shards= and shard_labels=")
+        raise ValueError(f"{why}: omit shards= and shard_labels=")
 
 
 def _basis_seed(estimator: Any) -> int | None:
-    """Return the seed of the functions, where the user gave one as a number."""
+    """Return the seed of the functions, if the user gave an integer."""
     own = getattr(estimator.basis, "random_state", None)
     seed = estimator.random_state if own is None else own
     return int(seed) if isinstance(seed, Integral) else None
@@ -237,7 +237,7 @@ def _open_engine(estimator: Any, X: Any) -> Iterator[Engine]:
 
 
 def _active_client() -> Any:
-    """Return the client that is active in this process, as Dask itself would use; None without."""
+    """Return the active Dask client of this process, or None."""
     distributed = import_module("distributed")
     try:
         return distributed.get_client()
@@ -264,7 +264,7 @@ def _is_list_of_files(X: Any) -> bool:
 
 
 def stored_engine(engine: Any) -> str | None:
-    """Return an engine as it can be stored: the address of its scheduler, or None.
+    """Return an engine in a form that can be stored: the address of its scheduler, or None.
 
     >>> stored_engine("tcp://10.0.0.1:8786")
     'tcp://10.0.0.1:8786'

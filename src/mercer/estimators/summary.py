@@ -1,4 +1,4 @@
-"""What a fit chose and why, as text and as HTML."""
+"""Summarize a fit as text and HTML."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def summarize(name: str, fit: Fit, selection: str, targets: Any) -> Summary:
 
 
 def describe(kernel: Any) -> str:
-    """Write a kernel with its parameters, long arrays shortened."""
+    """Return a kernel with its parameters as text, with long arrays shortened."""
     if hasattr(kernel, "left"):
         sign = "+" if type(kernel).__name__ == "Sum" else "*"
         return f"({describe(kernel.left)} {sign} {describe(kernel.right)})"
     shown = []
     for key, value in kernel.get_params(deep=False).items():
         if isinstance(value, np.ndarray):
-            text = f"one a column, {value.min():.4g} to {value.max():.4g}"
+            text = f"one per column, {value.min():.4g} to {value.max():.4g}"
         elif isinstance(value, float):
             text = f"{value:.6g}"
         else:
@@ -86,17 +86,17 @@ def describe(kernel: Any) -> str:
 
 
 def precision_reason(fit: Fit) -> str:
-    """Say which precision was used and why."""
+    """Return which precision was used, and why."""
     precision = fit.basis.precision_
     if precision == "float32":
         return "float32 blocks, float64 sums"
     if fit.plan.precision == "float32":
-        return "float64 (the functions are too much alike for float32)"
+        return "float64 (the functions are too similar for float32)"
     return precision
 
 
 def alpha_reason(fit: Fit, selection: str, factor: float) -> str:
-    """Say which alpha was used, how it was found, and whether the path was long enough."""
+    """Return which alpha was used, how it was chosen, and whether the path was long enough."""
     text = f"{factor * fit.alpha:.4g}"
     if fit.alpha == 0 and fit.solution.steps and (fit.path is not None or fit.combination):
         return f"{text} (the number of steps regularizes)"
@@ -104,7 +104,7 @@ def alpha_reason(fit: Fit, selection: str, factor: float) -> str:
         return f"{text} (given)"
     text += f" (lowest {selection} of {len(fit.alphas)} values"
     if len(fit.alphas) > 1 and fit.alpha == fit.alphas[0]:
-        text += "; the smallest tried, a smaller one may be better"
+        text += "; the smallest tried: a smaller one may be better"
     elif len(fit.alphas) > 1 and fit.alpha == fit.alphas[-1]:
-        text += "; the largest tried, there may be little to learn"
+        text += "; the largest tried: there may be little to learn"
     return text + ")"

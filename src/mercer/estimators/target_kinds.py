@@ -1,4 +1,4 @@
-"""What estimators learn: numbers, classes or an order of rows. Each makes the targets of a fit."""
+"""Kinds of targets: numbers, classes or relevance."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Numbers:
     summarize = staticmethod(TargetSummary.of)
 
     def check(self, y: Any) -> Array:
-        """Return y as numbers of shape (n,) or (n, k); NaN is no label."""
+        """Return y as numbers of shape (n,) or (n, k); NaN means no label."""
         if np.asarray(y).dtype.kind in "USO":
             found = as_numbers(np.asarray(y), 0, partial=True)
             y = found if np.ndim(y) == 2 else found[:, 0]
@@ -52,12 +52,12 @@ class Numbers:
         return np.asarray(y)
 
     def of_source(self, source: RowSource) -> RegressionTargets:
-        """Take origin and scale from the first rows."""
+        """Compute origin and scale from the first rows."""
         first = next(iter(source.targets(ROWS)), np.zeros(0))
         return RegressionTargets.of(first, self.intercept)
 
     def pooled(self, summaries: Sequence[TargetSummary]) -> RegressionTargets:
-        """Take origin and scale from the summaries of shards."""
+        """Compute origin and scale from the summaries of shards."""
         return RegressionTargets.pooled(summaries, self.intercept)
 
     def check_shards(self, summaries: Sequence[Any], whole_queries: bool) -> None:
@@ -66,14 +66,14 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Classes:
-    """Targets of a classification; ``known`` names all classes where rows may lack some."""
+    """Targets of a classification; ``known`` lists all classes if rows may not contain them."""
 
     known: ClassTargets | None = None
     ranks = False
     summarize = staticmethod(classes_of)
 
     def check(self, y: Any) -> Array:
-        """Return one label a row; None and NaN are no labels."""
+        """Return one label per row; None and NaN mean no label."""
         labels = np.asarray(column_or_1d(y, warn=True))
         check_classification_targets(known_labels(labels, missing(labels)))
         return labels
@@ -93,7 +93,7 @@ class Classes:
         if len(targets.classes) < 2:
             raise ValueError(
                 f"a classifier needs at least two classes, got one class: "
-                f"{targets.classes.tolist()[0]!r}; in partial_fit, name them all with classes="
+                f"{targets.classes.tolist()[0]!r}; in partial_fit, list all classes in classes="
             )
         return targets
 
@@ -103,7 +103,7 @@ class Classes:
 
 @dataclass(frozen=True)
 class Relevance:
-    """Targets of a ranking: relevance, compared within queries where there are some."""
+    """Targets of a ranking: relevance, compared within queries if there are any."""
 
     estimator: str
     weighting: Any
@@ -113,31 +113,31 @@ class Relevance:
     summarize = staticmethod(RankSummary.of)
 
     def check(self, y: Any) -> Array:
-        """Return one number a row."""
+        """Return one number per row."""
         y = check_array(
             y, ensure_2d=False, dtype="numeric", input_name="y", estimator=self.estimator
         )
         if np.ndim(y) != 1:
-            raise ValueError(f"relevance must be one number a row, got y of shape {np.shape(y)}")
+            raise ValueError(f"relevance must be one number per row, got y of shape {np.shape(y)}")
         return np.asarray(y)
 
     def of_source(self, source: RowSource) -> RankTargets:
-        """Take scale and queries from rows in one place."""
+        """Compute scale and queries from a source."""
         return self._checked(RankTargets.of_source(source, self.weighting, self.seed))
 
     def pooled(self, summaries: Sequence[RankSummary]) -> RankTargets:
-        """Take scale and queries from the summaries of shards."""
+        """Compute scale and queries from the summaries of shards."""
         return self._checked(RankTargets.of_shards(summaries, self.weighting, self.seed))
 
     def _checked(self, targets: RankTargets) -> RankTargets:
         if targets.pairs is not None and self.pairwise_kernel:
             raise ValueError(
-                "a precomputed kernel is not put in the order of queries: give rows, and a kernel"
+                "a precomputed kernel cannot be sorted by query: pass rows and another kernel"
             )
         return targets
 
     def check_shards(self, summaries: Sequence[RankSummary], whole_queries: bool) -> None:
-        """Refuse queries with rows in several shards, where they must stay whole."""
+        """Raise ValueError if a query is split over shards but must be in one shard."""
         parts = [part.queries for part in summaries if part.queries is not None]
         if not (parts and whole_queries):
             return
@@ -145,7 +145,7 @@ class Relevance:
         split = total.values[total.places > 1]
         if len(split):
             raise ValueError(
-                f"rounds keep every query in one shard, and {len(split)} have rows in several, the "
-                f"first one {split[0]!s}: cut between queries, or use combine='sum', which adds "
+                f"rounds need every query in one shard, but {len(split)} have rows in several, the "
+                f"first one {split[0]!s}: split between queries, or use combine='sum', which adds "
                 f"the parts of a query exactly"
             )

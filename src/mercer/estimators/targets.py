@@ -1,4 +1,4 @@
-"""y as the user has it, and as columns of numbers of order one."""
+"""Encode y as numeric columns of order one."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from mercer.contracts import Array, RowBlock, RowSource
 from mercer.moments import PairWeights
 from mercer.validation import check_array, check_finite, closest
 
-#: Rows of y that are looked at together.
+#: Rows of y read at a time.
 ROWS = 100_000
 
 
 class RowTargets:
-    """What targets say of a loss that is a sum over rows: there are no pairs."""
+    """Base class for losses that are sums over rows, without pairs."""
 
     ranks = False
-    #: The alpha of the user's loss is so many times that of the sum over rows.
+    #: The user's alpha, divided by the alpha of the sum over rows.
     alpha_factor = 1.0
     pairs: PairWeights | None = None
     seed: int = 0
 
     def codes(self, block: RowBlock) -> Array:
-        """Return the number of each row's query: all are one."""
+        """Return the query number of each row: a single query."""
         return np.zeros(block.n_rows, dtype=int)
 
     def within(self, source: RowSource) -> Self:
-        """Return the targets of a fit to only these rows: the same."""
+        """Return the targets for a fit to only these rows: the same."""
         return self
 
     def stored(self) -> Self:
-        """Return what a fitted model needs of them."""
+        """Return the part that a fitted model stores."""
         return self
 
     def check_state(self) -> None:
-        """Refuse what does not fit together, in targets that were read from a file."""
+        """Raise ValueError if targets read from a file are inconsistent."""
         raise TypeError(f"{type(self).__name__} does not define check_state()")
 
     def share(self, weight: float) -> float:
-        """Return what a fit to rows of this weight counts in an average of models."""
+        """Return the weight, in an average of models, of a fit to rows of this total weight."""
         return weight
 
 
 @dataclass(frozen=True)
 class RegressionTargets(RowTargets):
-    """``(y - origin) / scale``: nothing is lost to a large offset, in moments or in float32.
+    """``(y - origin) / scale``, so that a large offset costs no precision.
 
-    The scale is a power of two, so that dividing by it rounds nothing. The origin is 0 without an
-    intercept, where shifting y would change the model.
+    The scale is a power of two, so that dividing by it is exact. Without an intercept the origin is
+    0, because shifting y would change the model.
     """
 
     origin: Array  # (k,)
@@ -60,7 +60,7 @@ class RegressionTargets(RowTargets):
 
     @classmethod
     def of(cls, y: Array, intercept: bool) -> RegressionTargets:
-        """Take origin and scale from (a first block of) y."""
+        """Compute origin and scale from (the first block of) y."""
         values = as_numbers(y, 0, partial=not cls.ranks)
         known = values[~missing(values)]
         if not len(known):  # labels come later
@@ -71,7 +71,7 @@ class RegressionTargets(RowTargets):
 
     @classmethod
     def pooled(cls, summaries: Sequence[TargetSummary], intercept: bool) -> RegressionTargets:
-        """Take origin and scale from what shards say of their y."""
+        """Compute origin and scale from the summaries of shards."""
         shapes = {(len(s.mean), s.columns) for s in summaries}
         if len(shapes) > 1:
             raise ValueError(
@@ -91,15 +91,15 @@ class RegressionTargets(RowTargets):
         return len(self.scale)
 
     def check_state(self) -> None:
-        """Refuse scales that are not positive, or not one for each column."""
+        """Raise ValueError unless there is one positive scale per column."""
         check_array(self.scale, "scale", (None,))
         check_array(self.origin, "origin", self.scale.shape)
         several = len(self.scale) > 1
         if not len(self.scale) or np.any(self.scale <= 0) or (several and not self.columns):
-            raise ValueError("scale must be positive, one for each column of y")
+            raise ValueError("scale must be positive, with one value per column of y")
 
     def encode(self, y: Array, start: int) -> Array:
-        """Return y of shape (rows, k), shifted and scaled; NaN where there is no label."""
+        """Return ``(y - origin) / scale``, of shape (rows, k); NaN for rows without a label."""
         values = as_numbers(y, start, partial=not self.ranks)
         if values.shape[1] != self.outputs:
             raise ValueError(f"y must have {self.outputs} columns as before, got {values.shape[1]}")
@@ -113,7 +113,7 @@ def _power_of_two(spread: Array) -> Array:
 
 @dataclass(frozen=True)
 class TargetSummary:
-    """What a shard says of its y: enough to choose one origin and scale for all."""
+    """A summary of y in a shard, to choose one origin and scale for all shards."""
 
     count: int
     mean: Array  # (k,)
@@ -122,7 +122,7 @@ class TargetSummary:
 
     @classmethod
     def of(cls, source: RowSource) -> TargetSummary:
-        """Sum up the first rows: origin and scale need not be exact."""
+        """Summarize the first rows: origin and scale need not be exact."""
         y = next(iter(source.targets(ROWS)))
         values = as_numbers(y, 0, partial=True)
         known = values[~missing(values)]
@@ -137,7 +137,7 @@ def classes_of(source: RowSource) -> Array:
 
 
 def missing(y: Array) -> Array:
-    """Tell which rows have no label: NaN, or None among classes.
+    """Return which rows have no label: NaN, or None for classes.
 
     >>> missing(np.array([1.0, np.nan])), missing(np.array(["a", None], dtype=object))
     (array([False,  True]), array([False,  True]))
@@ -153,7 +153,7 @@ def missing(y: Array) -> Array:
 
 
 def as_numbers(y: Array, start: int, partial: bool = False) -> Array:
-    """Return y as finite float64 of shape (rows, k); if ``partial``, rows may be all NaN."""
+    """Return y as finite float64 of shape (rows, k); if ``partial``, whole rows may be NaN."""
     values = np.asarray(y)
     if values.dtype.kind not in "fiub":
         try:
@@ -172,30 +172,30 @@ def as_numbers(y: Array, start: int, partial: bool = False) -> Array:
 
 
 def known_labels(y: Array, absent: Array) -> Array:
-    """Return the labels that are there; among None, whole numbers are whole numbers again."""
+    """Return the known labels; integers that were stored with None become integers again."""
     y = np.asarray(y)
     if not absent.any():
         return y
     found = y[~absent]
-    mixed = len({isinstance(label, str) for label in found}) > 1  # refused where classes are found
+    mixed = len({isinstance(label, str) for label in found}) > 1  # raises when classes are found
     return np.asarray(found.tolist()) if found.dtype.kind == "O" and not mixed else found
 
 
 @dataclass(frozen=True)
 class ClassTargets(RowTargets):
-    """One column of +1 and -1 a class; a single column for two classes."""
+    """One column of +1 and -1 per class; a single column for two classes."""
 
     classes: Array
 
     @classmethod
     def of_source(cls, source: RowSource, rows: int) -> ClassTargets:
-        """Find the classes in a pass over y alone."""
+        """Collect the classes in a pass over y only."""
         found: Array | None = None
         for y in source.targets(rows):
             values = np.unique(known_labels(y, missing(y)))
             found = values if found is None else np.union1d(found, values)
         if found is None:
-            raise ValueError("the source has no rows to find classes in")
+            raise ValueError("the source must have at least one row, got none")
         return cls(found)
 
     @property
@@ -205,17 +205,17 @@ class ClassTargets(RowTargets):
 
     @property
     def scale(self) -> Array:
-        """Ones: the columns are of order one already."""
+        """Ones: the columns are already of order one."""
         return np.ones(self.outputs)
 
     def check_state(self) -> None:
-        """Refuse classes that are not at least two, sorted, each once."""
+        """Raise ValueError unless there are at least two classes, sorted and distinct."""
         classes = self.classes
         if classes.ndim != 1 or len(classes) < 2 or np.any(np.unique(classes) != classes):
-            raise ValueError("classes must be at least two, sorted, each once")
+            raise ValueError("classes must be at least two, sorted and distinct")
 
     def encode(self, y: Array, start: int) -> Array:
-        """Return +1 and -1 of shape (rows, k); NaN where there is no label."""
+        """Return +1 and -1 of shape (rows, k); NaN for rows without a label."""
         absent = missing(y)
         if absent.any():
             found = np.full((len(y), self.outputs), np.nan)
@@ -231,7 +231,7 @@ class ClassTargets(RowTargets):
             at = int(np.flatnonzero(unknown)[0])
             label = np.asarray(y)[at : at + 1].tolist()[0]
             raise ValueError(
-                f"y holds a class that was not there at first: {label!r} at row {start + at}"
+                f"y contains a class that is not known: {label!r} at row {start + at}"
                 f"{closest(str(label), map(str, self.classes))}"
             )
         if self.outputs == 1:

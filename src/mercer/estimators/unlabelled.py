@@ -1,4 +1,4 @@
-"""Rows without labels beside rows with labels."""
+"""Combine labelled and unlabelled rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mercer.contracts import RowSource
 
 
 def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any, Any, Any]:
-    """Return X, y and weights with further rows that have no label and weight 1.
+    """Return X, y and weights with additional unlabelled rows of weight 1.
 
     >>> X, y, _ = with_unlabelled([[1.0], [2.0]], [5, 6], None, [[3.0]])
     >>> X.tolist(), y.tolist()
@@ -19,11 +19,11 @@ def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any,
     """
     if isinstance(X, (str, RowSource)) or hasattr(X, "__fspath__") or hasattr(X, "dask"):
         raise TypeError(
-            "X_unlabelled goes with arrays and data frames: in files, leave y empty (NaN) where a "
+            "X_unlabelled needs X as an array or data frame: in files, leave y empty (NaN) if a "
             "row has no label"
         )
     if y is None:
-        raise ValueError("rows with labels need y beside X_unlabelled")
+        raise ValueError("X_unlabelled needs y for the labelled rows")
     names = [getattr(part, "columns", None) for part in (X, more)]
     if names[0] is not None and names[1] is not None and list(names[0]) != list(names[1]):
         raise ValueError(
@@ -40,7 +40,7 @@ def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any,
     shape = (count, *labels.shape[1:])
     if labels.dtype.kind == "f":
         filled = np.concatenate([labels, np.full(shape, np.nan)])
-    else:  # None: classes that are whole numbers stay so
+    else:  # None keeps integer classes as integers
         filled = np.concatenate([labels.astype(object), np.empty(shape, dtype=object)])
     if sample_weight is not None:
         sample_weight = np.concatenate([np.asarray(sample_weight, dtype=float), np.ones(count)])

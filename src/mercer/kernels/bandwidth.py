@@ -1,4 +1,4 @@
-"""A length scale, given as a number, one a column, or found in the data."""
+"""A length scale: one number, one number per column, or estimated from the data."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from mercer.contracts import Array, Rows
 from mercer.kernels.kernel import dense
 from mercer.validation import check_number, closest
 
-#: Rows that the median is taken over at most: 1000 give half a million distances.
+#: The largest sample for the median: 1000 rows give half a million distances.
 SAMPLE = 1000
 
 
 def median_distance(X: Rows, metric: str = "euclidean") -> float:
     """Return the median distance between *distinct* rows of X.
 
-    Only distinct rows count, so that a row given twice, or with weight 2, changes nothing. Returns
-    1 when there are no two distinct rows.
+    ``median{||x_i - x_j|| : x_i != x_j}``, over a sample of at most 1000 rows. Duplicate rows, and
+    rows with weight 2, change nothing. Returns 1 when there are no two distinct rows.
 
     >>> median_distance(np.array([[0.0], [1.0], [3.0], [3.0]]))
     2.0
@@ -33,16 +33,16 @@ def median_distance(X: Rows, metric: str = "euclidean") -> float:
 
 
 def is_resolved(bandwidth: Any) -> bool:
-    """Whether the bandwidth is numbers already."""
+    """Return whether the bandwidth is already numeric."""
     return not isinstance(bandwidth, str)
 
 
 def resolve_bandwidth(bandwidth: Any, X: Rows, metric: str = "euclidean") -> float | Array:
-    """Return the bandwidth as a positive number, or one a column of X."""
+    """Return the bandwidth as one positive number, or one per column of X."""
     if isinstance(bandwidth, str):
         if bandwidth != "median":
             raise ValueError(
-                f"bandwidth must be a positive number, one a column, or 'median', "
+                f"bandwidth must be a positive number, one per column, or 'median', "
                 f"got {bandwidth!r}{closest(bandwidth, ['median'])}"
             )
         return median_distance(X, metric)
@@ -50,7 +50,7 @@ def resolve_bandwidth(bandwidth: Any, X: Rows, metric: str = "euclidean") -> flo
 
 
 def check_bandwidth(bandwidth: Any, n_features: int) -> float | Array:
-    """Return a positive number, or one a column."""
+    """Return a positive number, or one per column."""
     if np.ndim(bandwidth) == 0:
         return check_number(
             bandwidth.item() if isinstance(bandwidth, np.ndarray) else bandwidth,
@@ -61,7 +61,7 @@ def check_bandwidth(bandwidth: Any, n_features: int) -> float | Array:
     values = np.asarray(bandwidth, dtype=np.float64)
     if values.shape != (n_features,):
         raise ValueError(
-            f"bandwidth must be one number or one a column: X has {n_features} columns, "
+            f"bandwidth must be one number or one per column: X has {n_features} columns, "
             f"bandwidth has shape {values.shape}"
         )
     if not np.all(np.isfinite(values)) or np.any(values <= 0):

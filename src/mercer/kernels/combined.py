@@ -18,21 +18,21 @@ class _Pair(Kernel):
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]
-        """Whether both parts are."""
+        """Whether both parts are bounded."""
         return self.left.bounded and self.right.bounded
 
     @property
     def scratch(self) -> int:  # type: ignore[override]
-        """What the parts need, and the second part's values."""
+        """The scratch blocks of the parts, plus the values of the second part."""
         return max(self.left.scratch, self.right.scratch) + 1
 
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
-        """Whether both parts do."""
+        """Whether both parts accept sparse rows."""
         return self.left.accepts_sparse and self.right.accepts_sparse
 
     def check_parts(self) -> None:
-        """Refuse parts that are no kernels."""
+        """Raise TypeError if a part is not a kernel."""
         for side, part in (("left", self.left), ("right", self.right)):
             if not isinstance(part, Kernel):
                 raise TypeError(
@@ -41,7 +41,7 @@ class _Pair(Kernel):
             part.check_parts()
 
     def check_state(self, n_features: int) -> None:
-        """Refuse what either part refuses."""
+        """Check both parts."""
         self.check_parts()
         self.left.check_state(n_features)
         self.right.check_state(n_features)
@@ -121,13 +121,13 @@ class Product(_Pair):
     def feature_map(
         self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
     ) -> MultipliedFeatures:
-        """Draw from both parts independently and multiply one by one."""
+        """Draw from both parts independently and multiply elementwise."""
         parts: list[FeatureMap] = [
             part.feature_map(size, n_features, rng, orthogonal) for part in (self.left, self.right)
         ]
         if len({part.size for part in parts}) > 1:
             raise ValueError(
-                "a product with the linear kernel has no random features here; try "
+                "random features are not available for a product with the linear kernel; try "
                 "basis='landmarks'"
             )
         return MultipliedFeatures(tuple(parts))

@@ -1,11 +1,11 @@
-"""Squared distances between blocks of rows and fixed points, as fast as they can be trusted.
+"""Squared distances between blocks of rows and fixed points, in the lowest safe precision.
 
 .. math:: -\\tfrac12 \\|x - z\\|^2 = x'z - \\tfrac12 \\|x\\|^2 - \\tfrac12 \\|z\\|^2
 
 is one matrix product, but its terms cancel: the absolute error is the unit round-off times the
-largest squared norm. Rows are therefore first shifted to the mean of the fixed points and scaled,
-in float64; the product then runs in float32 if norms allow it, else in float64, and where even
-float64 would lose digits the differences are taken one by one.
+largest squared norm. Rows are therefore first shifted by the mean of the fixed points and scaled,
+in float64. The product then runs in float32 if the norms allow it, otherwise in float64. Where even
+float64 would lose digits, the differences are computed one by one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TRUSTED = {"float32": 4096.0, "float64": 1e8}
 
 
 class ScaledDistances:
-    """Evaluates ``-||x - z||^2 / 2`` in units of the bandwidth, z fixed.
+    """``-||x - z||^2 / 2`` in units of the bandwidth, for fixed points z.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class ScaledDistances:
     bandwidth : float or array of shape (d,)
         Columns are divided by it.
     precision : "float32" or "float64"
-        The least precision that is good enough for the values; ``out`` has it too.
+        The lowest precision that is accurate enough; also the dtype of ``out``.
     """
 
     def __init__(self, Z: Rows, bandwidth: float | Array, precision: Precision) -> None:
@@ -63,7 +63,7 @@ class ScaledDistances:
                 np.multiply(cdist(rows, self.points, "sqeuclidean"), -0.5, out=out)
             return out
         working = "float64" if largest > TRUSTED[self.precision] else self.precision
-        # Two more columns carry the norms, so that one product does it all.
+        # Two extra columns carry the norms, so that a single product is enough.
         stacked = np.empty((len(rows), rows.shape[1] + 2), dtype=working)
         stacked[:, :-2] = rows
         stacked[:, -2] = -half_norms
@@ -75,7 +75,7 @@ class ScaledDistances:
         return np.minimum(out, 0.0, out=out)
 
     def _sparse(self, X: Rows, out: Array) -> Array:
-        # Shifting would fill the rows in. ||x - z||^2 with z shifted and x not needs one more
+        # Shifting would make the rows dense. ||x - z||^2 with z shifted and x not needs one more
         # vector: x - z = (x - c) - (z - c), and c'x is a product like the others.
         scaled = X.multiply(1.0 / np.asarray(self.bandwidth)).tocsr()
         center = self.center / self.bandwidth

@@ -53,7 +53,7 @@ class Linear(Kernel):
     def feature_map(
         self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
     ) -> ColumnFeatures:
-        """Return the columns themselves, whatever the size asked for: they are exact."""
+        """Return the columns themselves, whatever ``size`` is: they are exact."""
         return ColumnFeatures(n_features)
 
 
@@ -67,7 +67,7 @@ class Polynomial(Kernel):
     gamma : float or None
         Scale of the inner product; None means one over the number of columns.
     offset : float
-        At least 0; it weighs lower degrees.
+        Nonnegative constant that gives weight to the lower degrees.
 
     Examples
     --------

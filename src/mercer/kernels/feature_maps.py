@@ -23,15 +23,15 @@ class FeatureMap(Protocol):
 
 
 class StoredFeatures:
-    """A feature map that a model file can hold: it checks what it was restored from."""
+    """A feature map that can be stored in a model file and checked when it is loaded."""
 
     def check_state(self, n_features: int) -> None:
-        """Refuse arrays that do not make a map of rows of ``n_features`` columns."""
+        """Raise ValueError if the arrays are not a map of rows with ``n_features`` columns."""
         raise TypeError(f"{type(self).__name__} does not define check_state()")
 
 
 def check_features(features: Any, n_features: int) -> int:
-    """Return the number of functions of a map that was restored; refuse what is none."""
+    """Return the number of functions of a restored map; raise ValueError if it is not a map."""
     if not isinstance(features, StoredFeatures):
         raise ValueError(f"the features must be a feature map, got {type(features).__name__}")
     features.check_state(n_features)
@@ -65,7 +65,7 @@ class FourierFeatures(StoredFeatures):
         return int(self.phase.size)
 
     def check_state(self, n_features: int) -> None:
-        """Refuse turns that are not one for each column and function."""
+        """Raise ValueError unless there is one frequency per column and function."""
         check_array(self.phase, "phase", (None,))
         check_array(self.turns, "turns", (n_features, self.size))
 
@@ -94,7 +94,7 @@ class ReluFeatures(StoredFeatures):
         return int(self.weights.shape[1])
 
     def check_state(self, n_features: int) -> None:
-        """Refuse weights of other columns, and orders that are not drawn."""
+        """Raise ValueError if the weights have the wrong shape or the order is not 0 or 1."""
         check_array(self.weights, "weights", (n_features, None))
         if self.order not in (0, 1):
             raise ValueError(f"order of the features must be 0 or 1, got {self.order}")
@@ -115,12 +115,12 @@ class ReluFeatures(StoredFeatures):
 
 @dataclass(frozen=True)
 class ColumnFeatures(StoredFeatures):
-    """``psi_j(x) = sqrt(M) x_j``: the linear kernel needs no randomness, M is the columns."""
+    """``psi_j(x) = sqrt(M) x_j``: exact for the linear kernel; M is the number of columns."""
 
     size: int
 
     def check_state(self, n_features: int) -> None:
-        """Refuse another number of columns."""
+        """Raise ValueError if the number of columns differs."""
         if self.size != n_features:
             raise ValueError(f"the features must be {n_features} columns, got {self.size}")
 
@@ -134,7 +134,7 @@ class ColumnFeatures(StoredFeatures):
 
 @dataclass(frozen=True)
 class StackedFeatures(StoredFeatures):
-    """Features of a sum of kernels: those of each, side by side, scaled to one mean."""
+    """Features of a sum of kernels: those of each part, side by side, rescaled."""
 
     parts: tuple[FeatureMap, ...]
 
@@ -144,12 +144,12 @@ class StackedFeatures(StoredFeatures):
         return sum(part.size for part in self.parts)
 
     def check_state(self, n_features: int) -> None:
-        """Refuse parts that are no feature maps."""
+        """Raise ValueError if a part is not a feature map."""
         if not [check_features(part, n_features) for part in self.parts]:
-            raise ValueError("the parts of stacked features must be at least one")
+            raise ValueError("stacked features must have at least one part, got none")
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
-        """Return all parts; each is scaled so that the mean over all M is the sum of kernels."""
+        """Return all parts, each scaled so that the mean over all M is the sum of the kernels."""
         out = _output(X, self.size, precision, out)
         at = 0
         for part in self.parts:
@@ -161,7 +161,7 @@ class StackedFeatures(StoredFeatures):
 
 @dataclass(frozen=True)
 class MultipliedFeatures(StoredFeatures):
-    """Features of a product of kernels: products of independent draws, one by one."""
+    """Features of a product of kernels: elementwise products of independent draws."""
 
     parts: tuple[FeatureMap, ...]
 
@@ -171,9 +171,9 @@ class MultipliedFeatures(StoredFeatures):
         return self.parts[0].size
 
     def check_state(self, n_features: int) -> None:
-        """Refuse parts that are no feature maps, or of different sizes."""
+        """Raise ValueError if a part is not a feature map, or if the sizes differ."""
         if len({check_features(part, n_features) for part in self.parts}) != 1:
-            raise ValueError("the parts of multiplied features must be of one size")
+            raise ValueError("the parts of multiplied features must all have the same size")
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return the product of the parts' values."""
@@ -185,7 +185,7 @@ class MultipliedFeatures(StoredFeatures):
 
 @dataclass(frozen=True)
 class WeightedFeatures(StoredFeatures):
-    """Features that count more or less: ``psi_j(x) v_j``."""
+    """Features with weights: ``psi_j(x) v_j``."""
 
     part: FeatureMap
     weights: Array  # (M,)
@@ -196,7 +196,7 @@ class WeightedFeatures(StoredFeatures):
         return self.part.size
 
     def check_state(self, n_features: int) -> None:
-        """Refuse weights that are not one for each function."""
+        """Raise ValueError unless there is one weight per function."""
         check_array(self.weights, "weights of features", (check_features(self.part, n_features),))
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
@@ -207,7 +207,7 @@ class WeightedFeatures(StoredFeatures):
 
 
 def chosen_features(features: FeatureMap, indices: Array) -> FeatureMap:
-    """Return some of the functions, in the order of ``indices``.
+    """Return a subset of the functions, in the order of ``indices``.
 
     >>> rng = np.random.default_rng(0)
     >>> drawn = FourierFeatures.draw(rng.standard_normal((2, 5)), rng)
@@ -219,7 +219,8 @@ def chosen_features(features: FeatureMap, indices: Array) -> FeatureMap:
     if isinstance(features, (ColumnFeatures, StackedFeatures)) or not is_dataclass(features):
         raise ValueError(
             f"features of a {type(features).__name__.removesuffix('Features').lower()} kind cannot "
-            f"be chosen one by one: use sampling='plain', or a kernel that is no sum and not linear"
+            f"be chosen one by one: use sampling='plain', or a kernel that is neither a sum nor "
+            f"linear"
         )
     arrays = {
         field.name: value[..., indices]
@@ -232,10 +233,10 @@ def chosen_features(features: FeatureMap, indices: Array) -> FeatureMap:
 def gaussian_directions(
     n_features: int, size: int, rng: np.random.Generator, orthogonal: bool
 ) -> Array:
-    """Draw ``size`` vectors N(0, I_d) as columns, orthogonal in groups of d if asked.
+    """Draw ``size`` vectors N(0, I_d) as columns, optionally orthogonal in groups of d.
 
-    Orthogonal directions keep each vector's law (a uniform direction, a chi-distributed length)
-    and lower the variance of the kernel estimate (Yu et al., 2016).
+    Orthogonal directions keep each vector's distribution (a uniform direction, a chi-distributed
+    length) and lower the variance of the kernel estimate (Yu et al., 2016).
     """
     if not orthogonal:
         return rng.standard_normal((n_features, size))

@@ -1,4 +1,4 @@
-"""What every kernel is: parameters as scikit-learn reads them, and K(X, Z) on blocks of rows."""
+"""The base class of kernels: scikit-learn parameters, and K(X, Z) on blocks of rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def dense(X: Rows) -> Array:
 def symmetrize(matrix: Array, tile: int = 512) -> None:
     """Replace a square matrix by the mean of itself and its transpose, in place.
 
-    Tile by tile: a transposed pass over a large matrix misses the cache at every step.
+    It works tile by tile: a transposed pass over a large matrix would miss the cache at every step.
     """
     for row in range(0, len(matrix), tile):
         for column in range(0, row + 1, tile):
@@ -36,27 +36,27 @@ def symmetrize(matrix: Array, tile: int = 512) -> None:
 class Kernel(BaseEstimator):
     """A positive semi-definite function K(x, z).
 
-    A kernel is called on rows, ``kernel(X, Z)``; ``kernel.against(Z, precision)`` fixes Z once and
-    is called on block after block. Kernels add and multiply: ``Gaussian() + Linear()``.
+    Call a kernel on rows, ``kernel(X, Z)``; or fix Z once with ``kernel.against(Z, precision)`` and
+    call the result on one block after another. Kernels add and multiply: ``Gaussian() + Linear()``.
 
     Subclasses define :meth:`against` and :meth:`diag`, and may define :meth:`fitted` (resolve
     parameters from data) and :meth:`feature_map` (random features).
     """
 
-    #: Whether values stay of order one, so that float32 blocks lose nothing that matters.
+    #: Whether values are of order one, so that float32 blocks are accurate enough.
     bounded = False
-    #: How many float64 blocks of (rows, M) an evaluation holds at a time, beside its result.
+    #: How many float64 blocks of (rows, M) an evaluation holds at a time, besides its result.
     scratch = 2
-    #: Whether rows may be scipy's sparse rows.
+    #: Whether rows may be SciPy sparse matrices.
     accepts_sparse = False
     #: Whether X holds kernel values instead of columns.
     pairwise = False
 
     def check_parts(self) -> None:
-        """Refuse parts that are no kernels, where a kernel is made of others."""
+        """Raise TypeError if a part of a combined kernel is not a kernel."""
 
     def check_state(self, n_features: int) -> None:
-        """Refuse parameters that are out of range, or not known yet, in a model that was loaded."""
+        """Raise ValueError if a loaded model has parameters that are unresolved or out of range."""
         for name, value in self.get_params(deep=False).items():
             if value is None or isinstance(value, str):
                 raise ValueError(f"{name} of {type(self).__name__} must be numbers, got {value!r}")
@@ -64,11 +64,11 @@ class Kernel(BaseEstimator):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether a parameter is still to be taken from data."""
+        """Whether a parameter still has to be estimated from data."""
         return any(isinstance(v, str) and v == "median" for v in self.get_params().values())
 
     def fitted(self, X: Rows) -> Kernel:
-        """Return a copy whose parameters are numbers, with those taken from data resolved on X."""
+        """Return a copy whose parameters are numbers, estimated from X where needed."""
         return self
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
@@ -84,15 +84,15 @@ class Kernel(BaseEstimator):
     ) -> FeatureMap:
         """Draw functions psi_1..psi_size with E[psi(x) psi(z)] = K(x, z)."""
         raise ValueError(
-            f"the kernel {self!r} has no random features here; try basis='landmarks', or one of "
+            f"the kernel {self!r} has no random features; try basis='landmarks', or one of "
             f"Gaussian, LaplacianL1, LaplacianL2, Matern, ArcCosine, Linear, PeriodicSpline, or "
             f"sums and products of those"
         )
 
     def __call__(self, X: Rows, Z: Rows | None = None) -> Array:
-        """Return K(X, Z) in float64; K(X, X), exactly symmetric, without Z."""
+        """Return K(X, Z) in float64; without Z, K(X, X), which is exactly symmetric."""
         fitted = self.fitted(X)
-        with np.errstate(over="ignore", invalid="ignore"):  # found later, and said in words
+        with np.errstate(over="ignore", invalid="ignore"):  # checked later
             return fitted._gram(X) if Z is None else fitted.against(Z)(X)
 
     def _gram(self, X: Rows) -> Array:

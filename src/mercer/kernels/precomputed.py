@@ -1,4 +1,4 @@
-"""A kernel whose values the user has already."""
+"""A kernel whose values are computed by the user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Precomputed(Kernel):
     pairwise = True
 
     def check_state(self, n_features: int) -> None:
-        """Accept: there are no parameters."""
+        """Do nothing: there are no parameters to check."""
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> X: the columns of X stand for the rows of Z."""
@@ -39,5 +39,5 @@ class Precomputed(Kernel):
         return block
 
     def diag(self, X: Rows) -> Array:
-        """Return the diagonal of the square matrix."""
+        """Return the diagonal of the square kernel matrix."""
         return np.array(np.diagonal(dense(X)))

@@ -42,8 +42,8 @@ def _table(order: float) -> Array:
 def periodic_spline(t: Array, order: float) -> Array:
     """Return ``1 + 2 sum_(k>=1) cos(2 pi k t) / k^order``, periodic in t.
 
-    Even orders have a closed form in Bernoulli polynomials, an infinite order leaves the first
-    cosine, and others sum 32768 harmonics (tabulated, interpolated linearly).
+    Even orders have a closed form in Bernoulli polynomials. An infinite order keeps only the first
+    cosine. Other orders sum 32768 harmonics (tabulated and interpolated linearly).
 
     >>> t = np.array([0.0, 0.25])
     >>> periodic_spline(t, 2.0).round(4)  # 1 + pi^2 / 3 at 0
@@ -77,10 +77,10 @@ class SplineFeatures(StoredFeatures):
         return int(self.knots.shape[1])
 
     def check_state(self, n_features: int) -> None:
-        """Refuse knots of other columns, and orders without a limit."""
+        """Raise ValueError if the knots have the wrong shape or the order is at most 0.5."""
         check_array(self.knots, "knots", (n_features, None))
         if not self.order > 0.5:
-            raise ValueError(f"order of the features must be over 0.5, got {self.order}")
+            raise ValueError(f"order of the features must be greater than 0.5, got {self.order}")
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return the splines around each knot."""
@@ -92,7 +92,7 @@ class SplineFeatures(StoredFeatures):
 
 
 class PeriodicSpline(Kernel):
-    """The periodic spline kernel of order q, a product over columns that have period 1.
+    """The periodic spline kernel of order q: a product over columns, each with period 1.
 
     .. math:: \\Lambda_q(x, z) = 1 + 2 \\sum_{k=1}^\\infty \\frac{\\cos(2\\pi k (x - z))}{k^q}
 
@@ -141,9 +141,9 @@ class PeriodicSpline(Kernel):
 
 
 class Sobolev(Kernel):
-    """The first-order Sobolev kernel on [0, 1], ``K(x, z) = 1 + min(x, z)``, one factor a column.
+    """The first-order Sobolev kernel on [0, 1], ``K(x, z) = prod_j (1 + min(x_j, z_j))``.
 
-    Its space is the functions with a square-integrable derivative,
+    In one dimension its space consists of the functions with a square-integrable derivative, with
     ``||f||^2 = f(0)^2 + integral of f'(x)^2``.
 
     Examples
@@ -177,7 +177,7 @@ class Sobolev(Kernel):
         rows = dense(X)
         if rows.size and (rows.min() < 0.0):
             raise ValueError(
-                f"the Sobolev kernel 1 + min(x, z) needs columns of at least 0 (meant: [0, 1]), "
+                f"the Sobolev kernel 1 + min(x, z) needs nonnegative columns (scaled to [0, 1]), "
                 f"got {rows.min():g}; try sklearn.preprocessing.MinMaxScaler(clip=True)"
             )
         return rows

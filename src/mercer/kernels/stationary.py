@@ -17,7 +17,7 @@ from mercer.kernels.kernel import Kernel, dense
 
 
 class _Stationary(Kernel):
-    """K depends on (x - z) / bandwidth alone and K(x, x) = 1."""
+    """Base class: K depends only on (x - z) / bandwidth, and K(x, x) = 1."""
 
     bounded = True
     metric = "euclidean"
@@ -31,7 +31,7 @@ class _Stationary(Kernel):
         return clone(self).set_params(bandwidth=bandwidth)  # type: ignore[no-any-return]
 
     def with_bandwidth(self, bandwidth: float | Array) -> _Stationary:
-        """Return a copy with another bandwidth."""
+        """Return a copy with a different bandwidth."""
         return clone(self).set_params(bandwidth=bandwidth)  # type: ignore[no-any-return]
 
     def diag(self, X: Rows) -> Array:
@@ -43,7 +43,7 @@ class _Stationary(Kernel):
 
 
 class _Profile:
-    """``shape(-d^2/2)`` in place: a block kernel from distances."""
+    """A block kernel computed from distances, ``shape(-d^2/2)``, in place."""
 
     def __init__(self, distances: ScaledDistances, shape: Callable[[Array], Array]) -> None:
         self.distances = distances
@@ -59,8 +59,8 @@ class Gaussian(_Stationary):
     Parameters
     ----------
     bandwidth : float, array of shape (d,) or "median"
-        Length scale, one for all columns or one a column. "median" takes the median distance
-        between rows.
+        Length scale: one number for all columns, or one per column. "median" uses the median
+        distance between rows.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Matern(_Stationary):
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> K(X, Z)."""
-        # The square root magnifies an error near 0: distances in float64 whatever the output.
+        # The square root magnifies errors near 0, so distances are always in float64.
         distances = ScaledDistances(Z, self.bandwidth, "float64")
         shape = _SHAPES[self.nu]
 
@@ -180,12 +180,12 @@ class LaplacianL1(_Stationary):
     """The Laplacian kernel of the L1 distance, ``K(x, z) = exp(-||x - z||_1 / bandwidth)``.
 
     This is scikit-learn's ``laplacian_kernel`` with ``gamma = 1 / bandwidth``; it is a product over
-    columns. Its evaluation takes differences one by one: slower than the L2 form.
+    columns. It computes differences one by one, so it is slower than the L2 form.
 
     Parameters
     ----------
     bandwidth : float, array of shape (d,) or "median"
-        Length scale; "median" takes the median L1 distance between rows.
+        Length scale; "median" uses the median L1 distance between rows.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class LaplacianL1(_Stationary):
         """Draw cosines with Cauchy frequencies."""
         if orthogonal:
             raise ValueError(
-                "orthogonal=True needs a kernel of the L2 distance, got LaplacianL1; try "
+                "orthogonal=True needs a kernel based on the L2 distance, got LaplacianL1; try "
                 "LaplacianL2()"
             )
         return FourierFeatures.draw(self._scale(rng.standard_cauchy((n_features, size))), rng)

@@ -1,9 +1,9 @@
-"""Sheets of rows to label: written for a person, read again, and joined to their pool.
+"""Label sheets: write rows for a person to label, read them back, and join them to the pool.
 
-A sheet is a table with a row for every row of the pool that was drawn: its id, how often it was
-drawn, its weight, a label to fill in, and what a person looks at. The record beside it, a ``.json``
-file of the same name, holds the draws themselves and a fingerprint of the pool: what a spreadsheet
-does to the order of rows, to numbers or to ids is noticed, or does not matter.
+A sheet is a table with one row per drawn row of the pool: its id, how often it was drawn, its
+weight, a label to fill in, and columns for the person who labels. The record next to it, a
+``.json`` file of the same name, stores the draws and a fingerprint of the pool, so that changes by
+a spreadsheet to the order of rows, to numbers or to ids are detected or harmless.
 
 ::
 

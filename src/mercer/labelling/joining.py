@@ -1,4 +1,4 @@
-"""Rows, labels and weights, brought together for a fit."""
+"""Join rows, labels and weights for a fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.labelling.spreadsheet_values import as_target, some
 
 
 class Labelled(NamedTuple):
-    """Rows with their labels and weights, as a fit takes them."""
+    """Rows with their labels and weights, ready for fit."""
 
     X: Rows
     y: Array
@@ -27,11 +27,11 @@ def join(pool: Any, sheet: Sheet, *, skip_unlabelled: bool = False) -> Labelled:
     Parameters
     ----------
     pool : LabelPool, or what one is made from
-        The pool that the rows were drawn from; one that has changed is refused.
+        The pool that the rows were drawn from; it must not have changed.
     sheet : Sheet
-        With a label for each row.
+        The sheet, with a label for each row.
     skip_unlabelled : bool
-        Whether rows without a label are left out; otherwise they are refused.
+        Whether to skip rows without a label; otherwise they raise ValueError.
     """
     drawn, gaps = sheet.drawn, sheet.unlabelled
     if gaps and (not skip_unlabelled or len(gaps) == len(drawn.ids)):
@@ -39,7 +39,7 @@ def join(pool: Any, sheet: Sheet, *, skip_unlabelled: bool = False) -> Labelled:
             f"every row must have a label, but {len(gaps)} of {len(drawn.ids)} have none, with the "
             f"ids {some(gaps)}: fill them in"
             + (
-                ", or leave them out with skip_unlabelled (--skip-unlabelled)"
+                ", or skip them with skip_unlabelled (--skip-unlabelled)"
                 if len(gaps) < len(drawn.ids)
                 else ""
             )
@@ -54,12 +54,12 @@ def join(pool: Any, sheet: Sheet, *, skip_unlabelled: bool = False) -> Labelled:
 
 
 def _by_name(drawn: Draws, pool: Any) -> tuple[list[str] | None, str | None]:
-    """Return the features and the column of ids, for a pool that has names."""
+    """Return the features and the column of ids, for a pool with column names."""
     if has_names(pool):
         return drawn.columns, None if drawn.pool.ids is None else drawn.id_name
     if drawn.pool.ids is not None:
         raise ValueError(
-            "the rows of the sheet have ids, and the pool must have the same: pass "
+            "the rows of the sheet have ids, so the pool must have the same ids: pass "
             "LabelPool(pool, ids=...)"
         )
     return None, None

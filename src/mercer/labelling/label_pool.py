@@ -1,4 +1,4 @@
-"""A pool of rows, the ids that a person knows them by, and what it is recognized by."""
+"""A pool of rows to label, with ids and a fingerprint."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from mercer.rows.column_selection import select_columns
 from mercer.storage import fingerprint_rows, fingerprint_texts
 from mercer.validation import closest
 
-#: The column of ids where they are the numbers of rows, and where they were given without a name.
+#: The name of the id column if ids are row numbers, and if ids are given without a name.
 ROW, ID = "row", "id"
-#: Columns that every sheet has after that of ids.
+#: The columns of every sheet after the ids.
 DRAWS, WEIGHT, LABEL = "draws", "weight", "label"
-#: Rows that are hashed at a time.
+#: Rows hashed at a time.
 BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a pool is recognized by: its size, and hashes of values and of ids in their order."""
+    """A fingerprint of a pool: its size, and hashes of values and ids in order."""
 
     rows: int
     features: int
@@ -38,18 +38,18 @@ class Fingerprint:
 
 
 class LabelPool:
-    """A pool of rows, and the ids that a person knows them by.
+    """A pool of rows to label, with their ids.
 
     Parameters
     ----------
     pool : path, data frame, array or row source
-        The rows. Of files and frames with named columns a sheet shows all columns of a row, text
-        among them.
+        The rows. For files and data frames with named columns, a sheet shows all columns of a row,
+        including text.
     columns : list of str, or None
-        The features; None means all columns but that of the ids.
+        The features; None means all columns except the ids.
     ids : str, array or None
-        The column of a file or frame with the ids, or the ids themselves: whole numbers or text, a
-        different one in every row. None takes the numbers of the rows.
+        The name of the id column of a file or data frame, or the ids themselves: distinct integers
+        or text. None means row numbers.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class LabelPool:
     ids : array or None
         The ids as text.
     id_name : str
-        What the column of ids is called in sheets.
+        The name of the id column in sheets.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class LabelPool:
         self.id_name = name or (ROW if ids is None else ID)
         if self.id_name in (DRAWS, WEIGHT, LABEL):
             raise ValueError(
-                f"the column of ids must not be called {self.id_name!r}, since sheets have a "
+                f"the id column must not be named {self.id_name!r}, since sheets have a "
                 f"column of that name: rename it"
             )
         label = "the pool"
@@ -92,13 +92,13 @@ class LabelPool:
             _check_ids(self.ids, self.source.n_rows, label)
 
     def _open(self, path: Path, columns: Sequence[str] | None, name: str | None) -> None:
-        """Open a file, which stays at hand for columns that are no features."""
+        """Open a file; columns that are not features are read from it later."""
         check_exists(path.absolute())
         if not names_columns(path):
             if name is not None:
                 raise ValueError(
-                    f"ids must not be named for {path}, since such files have no names of columns, "
-                    f"got {name!r}: leave it out, and rows are known by their numbers"
+                    f"ids must not be a name for {path}, since such files have no column names, "
+                    f"got {name!r}: omit ids to use row numbers"
                 )
             self.source = open_rows(path, columns=columns)
             return
@@ -115,7 +115,7 @@ class LabelPool:
                 self.ids = np.concatenate(parts)
 
     def _take(self, pool: Any, columns: Sequence[str] | None, name: str | None) -> None:
-        """Take rows that are in memory, or a source."""
+        """Use rows in memory, or a source."""
         self._frame = None if isinstance(pool, RowSource) else as_frame(pool)
         if self._frame is not None:
             chosen = _features(self._frame.columns, "the data frame", columns, name)
@@ -125,13 +125,13 @@ class LabelPool:
             return
         if name is not None or columns is not None:
             raise ValueError(
-                f"ids and columns by name are for files and data frames, got "
-                f"{type(pool).__name__}: give the ids themselves, or leave them out"
+                f"ids and columns by name need a file or a data frame, got "
+                f"{type(pool).__name__}: pass the ids themselves, or omit them"
             )
         self.source = as_source(pool)
 
     def look(self, rows: Array) -> dict[str, list[Any]]:
-        """Return what a person looks at in the rows, by column; their numbers must increase."""
+        """Return the columns to show for the rows, which must be in increasing order."""
         rows = np.asarray(rows)
         if self._file is not None:
             return look(self._file, rows, self.id_name)
@@ -145,7 +145,7 @@ class LabelPool:
         return {name: values[:, i].tolist() for i, name in enumerate(names)}
 
     def fingerprint(self) -> Fingerprint:
-        """Return what the pool is recognized by, in one pass over its rows.
+        """Return the fingerprint of the pool, in one pass over its rows.
 
         >>> X = np.arange(6.0).reshape(3, 2)
         >>> LabelPool(X).fingerprint() == LabelPool(X[::-1]).fingerprint()
@@ -160,7 +160,7 @@ class LabelPool:
 
 
 def as_frame(pool: Any) -> Any:
-    """Return a data frame of whichever library, or None for what is none."""
+    """Return a data frame of any library, or None if this is not a data frame."""
     try:
         import narwhals as nw
     except ImportError:
@@ -172,46 +172,46 @@ def as_frame(pool: Any) -> Any:
 def _features(
     names: Sequence[str], label: str, columns: Sequence[str] | None, ids: str | None
 ) -> list[str]:
-    """Return the features: those asked for, or all columns but that of the ids."""
+    """Return the features: the given ones, or all columns except the ids."""
     if ids is not None and ids not in names:
-        raise ValueError(f"{label} has no column of ids {ids!r}{closest(ids, names)}")
+        raise ValueError(f"{label} has no id column {ids!r}{closest(ids, names)}")
     if columns is None:
         columns = [name for name in names if name != ids]
     elif ids in columns:
-        raise ValueError(f"columns must not list the ids, got {ids!r} as both: leave it out")
+        raise ValueError(f"columns must not include the ids, got {ids!r} as both: remove it")
     return select_columns(names, label, None, None, columns).features
 
 
 def _as_text(values: Sequence[Any], label: str, start: int = 0) -> Array:
-    """Return ids as text; what is neither a whole number nor text is refused."""
+    """Return ids as text; raise ValueError unless they are integers or text."""
     found = []
     for row, value in enumerate(values, start):
         if isinstance(value, bool) or not isinstance(value, (int, str)):
             raise ValueError(
-                f"ids must be whole numbers or text, but row {row} of {label} has "
+                f"ids must be integers or text, but row {row} of {label} has "
                 f"{'none' if value is None else repr(value)}: name another column, or leave it "
-                f"out and rows are known by their numbers"
+                f"out to use row numbers"
             )
         found.append(as_id(value))
     return np.asarray(found, dtype=np.dtypes.StringDType())
 
 
 def _check_ids(ids: Array, n_rows: int, label: str) -> None:
-    """Refuse ids that are missing, and those that two rows share."""
+    """Raise ValueError if ids are missing or not unique."""
     if ids.shape != (n_rows,):
-        raise ValueError(f"ids must be one a row: {label} has {n_rows} rows, got {len(ids)} ids")
+        raise ValueError(f"ids must be one per row: {label} has {n_rows} rows, got {len(ids)} ids")
     empty = np.flatnonzero(ids == "")
     if len(empty):
         raise ValueError(
-            f"ids must be there in every row, but row {empty[0]} of {label} has none: fill it in, "
-            f"or leave the ids out and rows are known by their numbers"
+            f"every row must have an id, but row {empty[0]} of {label} has none: fill it in, "
+            f"or omit ids to use row numbers"
         )
     order = np.argsort(ids, kind="stable")
     twice = np.flatnonzero(ids[order][1:] == ids[order][:-1])
     if len(twice):
         one, other = order[twice[0]], order[twice[0] + 1]
         raise ValueError(
-            f"ids must be different in every row, but rows {one} and {other} of {label} share "
-            f"{str(ids[one])!r}: name another column, or leave it out and rows are known by their "
+            f"ids must be unique, but rows {one} and {other} of {label} share "
+            f"{str(ids[one])!r}: name another column, or omit ids to use row "
             f"numbers"
         )

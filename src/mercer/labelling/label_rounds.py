@@ -1,4 +1,4 @@
-"""From what a labeller has drawn to a sheet, round by round."""
+"""Write the rows drawn by a labeller to a sheet, round by round."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ def write_sheet(
     label_studio: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Sheet:
-    """Write the rows that a labeller has drawn as a sheet to fill in.
+    """Write the rows drawn by a labeller as a sheet to fill in.
 
     Parameters
     ----------
     labeller : ImportanceLabeller
-        Fitted; all its rounds go into the sheet.
+        A fitted labeller; the sheet contains all of its rounds.
     pool : LabelPool, or what one is made from
-        What it was fitted to.
+        The pool that it was fitted to.
     path : str or path
-        A new ``.csv`` or ``.parquet`` file; the record is written beside it.
+        A new ``.csv`` or ``.parquet`` file; the record is written next to it.
     before : Sheet or None
         The sheet of earlier rounds, whose labels are kept.
     label_studio : str, path or None
-        A ``.json`` file for tasks in the format of Label Studio, of the rows that ``before`` lacks.
+        A ``.json`` file for Label Studio tasks, one per row that is not in ``before``.
     settings : dict or None
-        What the record keeps as settings; None keeps the parameters of the labeller.
+        The settings to store in the record; None means the parameters of the labeller.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def write_sheet(
     tasks = None if label_studio is None else Path(label_studio).expanduser()
     if tasks is not None and tasks.absolute() in [file.absolute() for file in files]:
         raise ValueError(
-            f"tasks must have a file of their own, got {tasks}, which is one of the sheet: name "
+            f"tasks must have a separate file, got {tasks}, which belongs to the sheet: name "
             f"another"
         )
     if not isinstance(pool, LabelPool):
@@ -72,7 +72,7 @@ def write_sheet(
 
 
 def draw_again(labeller: ImportanceLabeller, pool: LabelPool, sheet: Sheet) -> ImportanceLabeller:
-    """Fit a labeller and draw the rounds of a sheet again, so that a further one goes on from it.
+    """Fit a labeller and draw the rounds of a sheet again, so that another round can follow.
 
     The labeller must have the settings and the seed of the sheet.
     """
@@ -84,9 +84,9 @@ def draw_again(labeller: ImportanceLabeller, pool: LabelPool, sheet: Sheet) -> I
     same = np.array_equal(labeller.indices_, sheet.drawn.rows)
     if not (same and np.array_equal(labeller.count_, sheet.drawn.counts)):
         raise ValueError(
-            "the rounds of the sheet must come out the same before a further one is drawn, but "
-            "other rows were drawn: settings, seed, memory limit or version of mercer are others; "
-            "take those of the sheet, or begin a new one"
+            "the rounds of the sheet must be reproduced before another one is drawn, but "
+            "other rows were drawn: the settings, seed, memory limit or mercer version differ; "
+            "use those of the sheet, or start a new one"
         )
     return labeller
 
@@ -97,10 +97,10 @@ def _drawn_sheet(
     before: Sheet | None,
     settings: Mapping[str, Any] | None,
 ) -> Sheet:
-    """Return what a labeller has drawn, with the labels of earlier rounds."""
+    """Return the rows drawn by a labeller, with the labels of earlier rounds."""
     if len(labeller.probability_) != pool.source.n_rows:
         raise ValueError(
-            f"the pool must be what the labeller was fitted to, {len(labeller.probability_)} rows, "
+            f"the pool must be the one of the labeller, with {len(labeller.probability_)} rows, "
             f"got {pool.source.n_rows}"
         )
     rows = labeller.indices_
@@ -111,7 +111,7 @@ def _drawn_sheet(
         missing = sorted(set(before.drawn.ids).difference(ids))
         if missing:
             raise ValueError(
-                f"the rounds before must be rounds of this labeller, but it has not drawn the ids "
+                f"the earlier rounds must be of this labeller, but it has not drawn the ids "
                 f"{some(missing)}: see draw_again"
             )
         rounds = [*before.drawn.rounds, labeller.n_draws_ - sum(before.drawn.rounds)]
@@ -138,7 +138,7 @@ def _drawn_sheet(
 
 
 def _shown(pool: LabelPool, rows: Any) -> dict[str, list[Any]]:
-    """Return what a person looks at; columns that are called like those of a sheet are renamed."""
+    """Return the columns to show; those with the name of a sheet column are renamed."""
     found: dict[str, list[Any]] = {}
     taken = {pool.id_name, DRAWS, WEIGHT, LABEL}
     values_of = pool.look(rows)
@@ -151,7 +151,7 @@ def _shown(pool: LabelPool, rows: Any) -> dict[str, list[Any]]:
 
 
 def _columns(labeller: ImportanceLabeller, pool: Any) -> list[str] | None:
-    """Return the features of a labeller, where a pool may have further columns."""
+    """Return the features of a labeller, since the pool may have additional columns."""
     names = getattr(labeller, "feature_names_in_", None)
     if names is None or not has_names(pool):
         return None
@@ -159,7 +159,7 @@ def _columns(labeller: ImportanceLabeller, pool: Any) -> list[str] | None:
 
 
 def has_names(pool: Any) -> bool:
-    """Tell whether the columns of a pool can be chosen by name."""
+    """Return whether the columns of a pool have names."""
     if isinstance(pool, (str, os.PathLike)):
         return names_columns(pool)
     return not isinstance(pool, RowSource) and as_frame(pool) is not None

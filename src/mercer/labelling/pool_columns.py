@@ -1,4 +1,4 @@
-"""Columns of CSV and Parquet files that are no features: ids, and what a person looks at."""
+"""Columns of CSV and Parquet files that are not features: ids, and columns to show."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mercer.rows.arrow import kind_of, reading
 from mercer.rows.checks import check_file
 from mercer.storage import pyarrow
 
-#: Rows of a Parquet file that are read at a time.
+#: Rows of a Parquet file read at a time.
 BATCH_ROWS = 8192
-#: Bytes of text that are parsed at a time; a row must fit.
+#: Bytes of text parsed at a time; a row must fit.
 TEXT_BYTES = 2**22
 
 TableSource = CsvSource | ParquetSource
 
 
 def column_names(path: Path) -> list[str]:
-    """Return the columns of a file, or of the first one of a folder."""
+    """Return the columns of a file, or of the first file in a folder."""
     if path.is_dir():
         path = next(iter(sorted(path.glob("*.parquet"))), path)
     if path.suffix.lower() == ".parquet":
@@ -47,11 +47,11 @@ def header(path: Path, delimiter: str) -> list[str]:
 
 
 def explain(message: str) -> str:
-    """Return what to do about a message of pyarrow."""
+    """Return a hint for an error message of pyarrow."""
     if "UTF8" in message:
         return "; the text must be UTF-8: save the file in that encoding"
     if "Expected" in message and "columns" in message:
-        return "; every line must have as many values as the first: mend that line"
+        return "; every line must have as many values as the first: fix that line"
     return ""
 
 
@@ -73,7 +73,7 @@ def text_batches(path: Path, delimiter: str, names: list[str]) -> Iterator[Any]:
 
 
 def column_batches(source: TableSource, names: list[str]) -> Iterator[tuple[int, Any]]:
-    """Yield columns of all rows in batches, each with the number of its first row."""
+    """Yield columns of all rows in batches, with the number of the first row of each."""
     start = 0
     for batch in _batches(source, names):
         yield start, batch
@@ -90,9 +90,9 @@ def _batches(source: TableSource, names: list[str]) -> Iterator[Any]:
 
 
 def look(source: TableSource, rows: Array, without: str) -> dict[str, list[Any]]:
-    """Return some rows of a file, by column; values that no person can read are left out.
+    """Return some rows of a file, by column, without columns that a person cannot read.
 
-    ``rows`` are in increasing order.
+    ``rows`` must be in increasing order.
     """
     names = [name for name in _legible(source) if name != without]
     found: dict[str, list[Any]] = {name: [] for name in names}
@@ -111,7 +111,7 @@ def look(source: TableSource, rows: Array, without: str) -> dict[str, list[Any]]
 
 
 def _legible(source: TableSource) -> list[str]:
-    """Return the columns of numbers, text and dates that all files have."""
+    """Return the columns of numbers, text and dates that exist in all files."""
     if isinstance(source, CsvSource):
         return header(source.path, source.delimiter)
     schemas = [pyarrow(".parquet").read_schema(path) for path in source.paths]

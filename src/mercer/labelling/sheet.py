@@ -1,4 +1,4 @@
-"""A sheet of rows to label, its record, and their files."""
+"""A label sheet, its record, and their files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.storage import TABLE_WRITERS, write_json, write_together
 from mercer.validation import closest
 from mercer.version import VERSION
 
-#: What a record says that it is, and the version of its fields.
+#: The format name of a record, and its version.
 FORMAT, FORMAT_VERSION = "mercer sheet", 1
 SUFFIXES = (".csv", ".parquet")
 
@@ -28,21 +28,21 @@ class Draws:
     Attributes
     ----------
     pool : Fingerprint
-        What the pool is recognized by.
+        The fingerprint of the pool.
     columns : list of str, or None
-        The features, where they have names.
+        The features, if they have names.
     id_name : str
-        The column of ids.
+        The name of the id column.
     ids : list of str
-        The rows that were drawn, in the order of the pool.
+        The drawn rows, in the order of the pool.
     rows, counts, weights : list
-        Their numbers, how often each was drawn, and what each counts.
+        The row numbers, how often each row was drawn, and its weight.
     rounds : list of int
-        The draws of each round.
+        The number of draws in each round.
     seed : int or None
-        The seed of the labeller, None where it has none.
+        The seed of the labeller, or None.
     settings : dict
-        What the draws were made with.
+        The settings of the draws.
     """
 
     pool: Fingerprint
@@ -57,12 +57,12 @@ class Draws:
     settings: dict[str, Any]
 
     def check_pool(self, pool: LabelPool) -> None:
-        """Refuse a pool that is not the one of the draws."""
+        """Raise ValueError if the pool is not the one of the draws."""
         found, known = pool.fingerprint(), self.pool
         if found.rows != known.rows:
-            what = f"{found.rows} rows where there were {known.rows}"
+            what = f"{found.rows} rows instead of {known.rows}"
         elif found.features != known.features:
-            what = f"{found.features} features where there were {known.features}"
+            what = f"{found.features} features instead of {known.features}"
         elif found.values != known.values:
             what = "other values, or the same in another order"
         elif found.ids != known.ids:
@@ -71,22 +71,22 @@ class Draws:
             return
         raise ValueError(
             f"the pool must be the one that the sheet was drawn from, but it has changed: it has "
-            f"{what}; take the rows as they were, or draw anew"
+            f"{what}; use the original rows, or draw again"
         )
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows to label, with the labels that are known.
+    """Rows to label, with the known labels.
 
     Attributes
     ----------
     drawn : Draws
-        What was drawn.
+        The record of the draws.
     labels : list
-        The label of each of the rows, as it was written; None where there is none.
+        The label of each row, as written; None if there is none.
     shown : dict
-        What a person looks at, by column.
+        The columns shown to the person who labels.
     """
 
     drawn: Draws
@@ -100,18 +100,18 @@ class Sheet:
         return [id_ for id_, label in pairs if label is None]
 
     def with_labels(self, labels: Mapping[Any, Any]) -> Sheet:
-        """Return the sheet with labels filled in, by id; the others are kept."""
+        """Return the sheet with labels filled in, by id; other labels are kept."""
         given = {as_id(id_): as_label(label) for id_, label in labels.items()}
         refuse_unknown(given, self.drawn.ids, "labels")
         pairs = zip(self.drawn.ids, self.labels, strict=True)
         return replace(self, labels=[given.get(id_, label) for id_, label in pairs])
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the sheet to a ``.csv`` or ``.parquet`` file, and its record beside it."""
+        """Write the sheet to a ``.csv`` or ``.parquet`` file, and its record next to it."""
         write_together(self.writers(*sheet_files(path, overwrite=overwrite)))
 
     def writers(self, file: Path, record: Path) -> Writers:
-        """Return what writes the files of the sheet."""
+        """Return the functions that write the files of the sheet."""
         write = TABLE_WRITERS[file.suffix.lower()]
         content = {
             "format": FORMAT,
@@ -132,7 +132,7 @@ class Sheet:
 
 
 def sheet_files(path: str | os.PathLike[str], *, overwrite: bool = False) -> tuple[Path, Path]:
-    """Return the file of a sheet and that of its record; refuse those that are there already.
+    """Return the paths of a sheet and its record; raise FileExistsError if one exists.
 
     >>> [file.name for file in sheet_files("to_label.csv")]
     ['to_label.csv', 'to_label.json']
@@ -147,15 +147,15 @@ def sheet_files(path: str | os.PathLike[str], *, overwrite: bool = False) -> tup
     for one in files:
         if one.exists() and not overwrite:
             raise FileExistsError(
-                f"{one} is there already, and labels would be lost: name another file, or remove it"
+                f"{one} already exists, and labels would be lost: use another file, or remove it"
             )
     return files
 
 
 def label_studio_tasks(sheet: Sheet, known: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Return tasks in the JSON format that Label Studio imports, one a row that is not ``known``.
+    """Return tasks in the JSON format of Label Studio, one per row that is not ``known``.
 
-    Annotations are brought home by their ``mercer_id``, with :meth:`Sheet.with_labels`.
+    Match annotations by their ``mercer_id``, and add them with :meth:`Sheet.with_labels`.
     """
     drawn, left_out = sheet.drawn, set(known)
     tasks = []
@@ -168,12 +168,12 @@ def label_studio_tasks(sheet: Sheet, known: Iterable[str] = ()) -> list[dict[str
 
 
 def refuse_unknown(ids: Iterable[str], drawn: Sequence[str], label: str) -> None:
-    """Refuse ids of rows that were not drawn."""
+    """Raise ValueError for ids of rows that were not drawn."""
     known = set(drawn)
     unknown = [id_ for id_ in ids if id_ not in known]
     if unknown:
         raise ValueError(
-            f"{label} must have the ids of rows that were drawn, but {some(unknown)} "
+            f"{label} must contain only ids of drawn rows, but {some(unknown)} "
             f"{'was' if len(unknown) == 1 else 'were'} not: other rows have no weight; leave them "
             f"out"
         )

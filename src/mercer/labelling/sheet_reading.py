@@ -1,4 +1,4 @@
-"""Sheets as they come back: in any order, from any spreadsheet, checked against their record."""
+"""Read filled-in sheets, in any order and from any spreadsheet, and check them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mercer.rows.arrow import reading
 from mercer.rows.checks import check_file
 from mercer.storage import pyarrow
 
-#: Relative change of a weight that is still the rounding of a spreadsheet.
+#: Relative change of a weight that counts as rounding by a spreadsheet.
 ROUNDING = 1e-3
 
 Table = dict[str, list[Any]]
@@ -27,7 +27,7 @@ Table = dict[str, list[Any]]
 def read_sheet(path: str | os.PathLike[str]) -> Sheet:
     """Read a sheet and check it against its record; its rows may be in any order.
 
-    A row that was removed is one without a label. The weights are those of the record.
+    A removed row counts as unlabelled. The weights are those of the record.
     """
     file = check_file(path)
     if file.suffix.lower() not in SUFFIXES:
@@ -40,7 +40,7 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
         if name not in table:
             raise ValueError(
                 f"{file} must have the columns {drawn.id_name!r}, {WEIGHT!r} and {LABEL!r}, but "
-                f"has no column {name!r}: put it back"
+                f"has no column {name!r}: restore it"
             )
     ids = [as_id(value) for value in table[drawn.id_name]]
     labels = [as_label(value) for value in table[LABEL]]
@@ -57,17 +57,17 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
 
 
 def _read_record(file: Path) -> Draws:
-    """Read the record beside a sheet."""
+    """Read the record next to a sheet."""
     path = file.with_suffix(".json")
     if not path.is_file():
         raise FileNotFoundError(
-            f"{file} must be a sheet with its record {path.name} beside it, but there is no such "
+            f"{file} must be a sheet with its record {path.name} next to it, but there is no such "
             f"file: keep the two files of mercer label together, under the same name"
         )
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} must be the record of a sheet, got no JSON: {error}") from error
+        raise ValueError(f"{path} must be the record of a sheet, got bad JSON: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(
             f"{path} must be the record of a sheet, got other JSON: name a sheet of mercer label"
@@ -82,17 +82,17 @@ def _read_record(file: Path) -> Draws:
         given["pool"] = Fingerprint(**given["pool"])
         return Draws(**given)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: {error}; draw anew") from error
+        raise ValueError(f"{path} is damaged: {error}; draw again") from error
 
 
 def _read_csv(file: Path) -> Table:
-    """Read a sheet as text, with the delimiter and the decimal commas of its spreadsheet."""
+    """Read a sheet as text, with the delimiter and decimal commas of the spreadsheet."""
     headers = {delimiter: header(file, delimiter) for delimiter in ",;\t"}
     delimiter = max(headers, key=lambda each: len(headers[each]))
     names = headers[delimiter]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
-        raise ValueError(f"{file} must have one column of a name, got {repeated[0]!r} again")
+        raise ValueError(f"{file} must have distinct column names, got {repeated[0]!r} twice")
     table: Table = {name: [] for name in names}
     for batch in text_batches(file, delimiter, names):
         for name in names:
@@ -114,11 +114,11 @@ def _read_parquet(file: Path) -> Table:
 
 
 def _check_ids(ids: list[str], labels: list[Any], drawn: Draws, file: Path) -> None:
-    """Refuse ids that are missing, were not drawn, or are there twice."""
+    """Raise ValueError if ids are missing, unknown or duplicate."""
     if "" in ids:
         raise ValueError(
             f"every row of {file} must have a value in {drawn.id_name!r}, but row "
-            f"{ids.index('') + 1} has none: put it back, or remove the row"
+            f"{ids.index('') + 1} has none: restore it, or remove the row"
         )
     refuse_unknown(ids, drawn.ids, str(file))
     found: dict[str, list[Any]] = defaultdict(list)
@@ -135,12 +135,12 @@ def _check_ids(ids: list[str], labels: list[Any], drawn: Draws, file: Path) -> N
 
 
 def _check_weights(ids: list[str], weights: list[Any], drawn: Draws, file: Path) -> None:
-    """Refuse weights that are not those of the draws."""
+    """Raise ValueError if the weights differ from those of the draws."""
     known = dict(zip(drawn.ids, drawn.weights, strict=True))
     for id_, value in zip(ids, weights, strict=True):
         if not abs(as_number(value) - known[id_]) <= ROUNDING * known[id_]:
             raise ValueError(
-                f"the weights of {file} must be those that the rows were drawn with, but the one "
-                f"of id {id_!r} is {value!r} and was {known[id_]:.6g}: put it back, or name the "
+                f"the weights of {file} must be the original ones, but the weight "
+                f"of id {id_!r} is {value!r} and was {known[id_]:.6g}: restore it, or name the "
                 f"sheet that belongs to the record"
             )

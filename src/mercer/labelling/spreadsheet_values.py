@@ -1,4 +1,4 @@
-"""Values as spreadsheets leave them, turned into ids, labels, numbers and JSON."""
+"""Convert spreadsheet values to ids, labels, numbers and JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer.contracts import Array
 
 
 def as_id(value: Any) -> str:
-    """Return an id as it is compared; a whole number may have become a decimal on its way.
+    """Return an id in normalized form; a spreadsheet may turn an integer into a decimal.
 
     >>> as_id(17.0), as_id(" a7 "), as_id(None)
     ('17', 'a7', '')
@@ -23,7 +23,7 @@ def as_id(value: Any) -> str:
 
 
 def as_label(value: Any) -> Any:
-    """Return a label, or None where there is none.
+    """Return a label, or None if there is none.
 
     >>> as_label(" red "), as_label("  "), as_label(float("nan")), as_label(0)
     ('red', None, None, 0)
@@ -35,7 +35,7 @@ def as_label(value: Any) -> Any:
 
 
 def as_number(value: Any) -> float:
-    """Return a spreadsheet value as a number, NaN where it is none."""
+    """Return a spreadsheet value as a number; NaN if it is not a number."""
     try:
         return float("nan") if "_" in str(value) else float(value)
     except (TypeError, ValueError):
@@ -43,7 +43,7 @@ def as_number(value: Any) -> float:
 
 
 def as_shown(text: str) -> int | float | str:
-    """Return a feature that was read as text as a number, whole where it is written so.
+    """Convert a feature from text to a number, an integer if it is written as one.
 
     >>> as_shown("3"), as_shown("0.50"), as_shown("")
     (3, 0.5, '')
@@ -55,7 +55,7 @@ def as_shown(text: str) -> int | float | str:
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON has it; dates become text."""
+    """Convert a value to JSON; dates become text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -64,7 +64,7 @@ def as_json(value: Any) -> Any:
 
 
 def as_target(labels: list[Any], ids: list[str], gaps: bool) -> Array:
-    """Return labels as a target: numbers, true and false, or text.
+    """Return labels as a target: numbers, booleans or text.
 
     >>> as_target(["1", "0"], ["a", "b"], False), as_target(["red", "7"], ["a", "b"], False)
     (array([1, 0]), array(['red', '7'], dtype='<U3'))
@@ -78,12 +78,12 @@ def as_target(labels: list[Any], ids: list[str], gaps: bool) -> Array:
             f"convert them"
         )
     if gaps and y.dtype.kind == "f" and np.all(y == np.round(y)):
-        return y.astype(np.int64)  # a column of whole numbers with gaps is written as decimals
+        return y.astype(np.int64)  # an integer column with missing values is written as decimals
     return y
 
 
 def _parsed(labels: list[str], ids: list[str]) -> list[Any]:
-    """Return labels that were written as text, as what all of them are."""
+    """Parse labels written as text: numbers, booleans or text."""
     if all(re.fullmatch(r"[-+]?\d{1,18}", label) for label in labels):
         return [int(label) for label in labels]
     values = np.array([as_number(label) for label in labels])
@@ -93,7 +93,7 @@ def _parsed(labels: list[str], ids: list[str]) -> list[Any]:
     if np.any(values[np.isfinite(values)] % 1):
         raise ValueError(
             f"labels must be all numbers or all text, but {len(labels) - len(other)} are numbers "
-            f"and {labels[other[0]]!r} of id {ids[other[0]]!r} is not: mend it, or leave it empty"
+            f"and {labels[other[0]]!r} of id {ids[other[0]]!r} is not: fix it, or leave it empty"
         )
     if {label.lower() for label in labels} <= {"true", "false"}:
         return [label.lower() == "true" for label in labels]
@@ -101,7 +101,7 @@ def _parsed(labels: list[str], ids: list[str]) -> list[Any]:
 
 
 def some(items: Sequence[Any], number: int = 5) -> str:
-    """Write the first of many.
+    """Return the first few of many items as text.
 
     >>> some(["a", "b", "c"], 2)
     "'a', 'b', ..."

@@ -1,4 +1,4 @@
-"""Model files: one safetensors file that says what a model is and holds its arrays."""
+"""Model files: one safetensors file with a description of a model and its arrays."""
 
 from mercer.models.loading import ModelFileError, load
 from mercer.models.saving import save

@@ -1,4 +1,4 @@
-"""Read a fitted estimator from a file, believing nothing that it says."""
+"""Read a fitted estimator from a file, without trusting its contents."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from mercer.validation import check_array, check_count, closest
 
 
 class ModelFileError(ValueError):
-    """The file cannot be read as a model; the message names the file and what is wrong with it."""
+    """The file cannot be read as a model; the message names the file and the problem."""
 
 
 def load(path: str | os.PathLike[str]) -> KernelEstimator:
-    """Read an estimator that :func:`save` has written; it predicts the same, bit for bit.
+    """Load an estimator written by :func:`save`; its predictions are bit-identical.
 
-    No code in the file runs: classes are looked up in a fixed list, parameters are checked by name
-    and arrays by shape. A file that is damaged or inconsistent gives a :class:`ModelFileError`.
+    No code in the file is executed: classes are looked up in a fixed list, parameters are checked
+    by name and arrays by shape. A damaged or inconsistent file raises :class:`ModelFileError`.
 
     Parameters
     ----------
     path : str or path
-        The file; ``.mercer`` may be left out.
+        The file; ``.mercer`` may be omitted.
 
     Returns
     -------
     estimator : KernelRegressor, KernelClassifier or KernelRanker
-        The fitted estimator. ``partial_fit`` and ``forget`` go on if it was saved with
+        The fitted estimator. ``partial_fit`` and ``forget`` work if it was saved with
         ``moments=True``.
     """
-    # Numbers so large that they overflow are no model's: a damaged byte, most likely.
+    # Numbers that overflow cannot be from a model: most likely a byte is damaged.
     with _open_model(path) as file, np.errstate(over="raise", invalid="raise"):
         return _estimator(file)
 
 
 def find_model(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a model file that exists; ``.mercer`` may be left out."""
+    """Return the path of an existing model file; ``.mercer`` may be omitted."""
     file = Path(path).expanduser()
     if not file.exists():
         file = with_suffix(file)
@@ -69,12 +69,12 @@ def written_by(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def _open_model(path: str | os.PathLike[str]) -> Iterator[TensorFile]:
-    """Open a model file; name it in whatever is found to be wrong with it."""
+    """Open a model file; errors name it."""
     found = find_model(path)
     try:
         with open_tensors(found) as file:
             yield file
-    # A hostile document can make the checks of the parts themselves fail, in these ways.
+    # A malicious document can make the checks of the parts fail in these ways.
     except (ValueError, TypeError, ArithmeticError) as error:
         raise ModelFileError(f"{found} cannot be read as a model: {error}") from error
 
@@ -91,7 +91,7 @@ def _estimator(file: TensorFile) -> KernelEstimator:
     wanted = ("estimator", "n_features_in", "feature_names_in", "targets", "basis", "fit")
     missing = [name for name in wanted if name not in document]
     if missing:
-        raise DamagedFileError(f"its description lacks {', '.join(missing)}")
+        raise DamagedFileError(f"its description has no {', '.join(missing)}")
 
     estimator = _unfitted(decoder, document["estimator"])
     n_features = check_count(document["n_features_in"], "n_features_in")
@@ -99,7 +99,7 @@ def _estimator(file: TensorFile) -> KernelEstimator:
     targets = _targets(decoder, document["targets"], estimator)
     values = decoder.mapping(_entry(document["fit"], "found"), "fit")
     basis = _basis(decoder, document["basis"], n_features)
-    # Coefficients come first: their number bounds the sizes that the file claims.
+    # Coefficients come first: their number bounds the sizes in the file.
     check_array(values.get("coefficients"), "coefficients", (basis.size, targets.outputs))
     check_array(values.get("intercept"), "intercept", (targets.outputs,))
     basis.kernel_.check_state(n_features)
@@ -119,7 +119,7 @@ def _estimator(file: TensorFile) -> KernelEstimator:
 
 def _entry(document: Json, name: str) -> Json:
     if not isinstance(document, dict) or name not in document:
-        raise DamagedFileError(f"its description lacks {name!r}")
+        raise DamagedFileError(f"its description has no {name!r}")
     return document[name]
 
 
@@ -129,12 +129,12 @@ def _unfitted(decoder: Decoder, document: Json) -> KernelEstimator:
         raise DamagedFileError(f"it holds a {kind!r}{closest(str(kind), ESTIMATORS)}")
     params = decoder.mapping(_entry(document, "params"), "estimator")
     estimator: KernelEstimator = REGISTRY.build(ESTIMATORS[kind], params, kind)
-    estimator._request(None)  # refuses invalid parameters
+    estimator._request(None)  # validates the parameters
     return estimator
 
 
 def _feature_names(value: Json, n_features: int) -> list[str] | None:
-    """Return the names of the columns, if there are any."""
+    """Return the column names, if any."""
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
@@ -162,7 +162,7 @@ def _basis(decoder: Decoder, document: Json, n_features: int) -> BasisTransforme
     state = decoder.mapping(_entry(document, "state"), "basis.state")
     cls = REGISTRY.find(kind) if isinstance(kind, str) else None
     if cls is None or not issubclass(cls, BasisTransformer):
-        raise DamagedFileError(f"the basis is of the unknown type {kind!r}")
+        raise DamagedFileError(f"the basis has the unknown type {kind!r}")
     if set(state) != set(cls.state):
         raise DamagedFileError(
             f"the state of {kind} must be {sorted(cls.state)}, got {sorted(state)}"
@@ -185,7 +185,7 @@ def _fit(
     solution = decoder.mapping(_entry(document["fit"], "solution"), "solution")
     for name in ("path", "run", "communication"):
         if name in values:
-            raise DamagedFileError(f"{name} must not be a part of what was found")
+            raise DamagedFileError(f"{name} must not be a part of the fit")
     kept = {}
     if document["fit"].get("path") is not None:
         kept["path"] = _path(decoder, document["fit"]["path"])

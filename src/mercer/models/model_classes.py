@@ -31,14 +31,14 @@ ESTIMATORS: dict[str, type[KernelEstimator]] = {
     "KernelRegressor": KernelRegressor,
 }
 
-#: What each estimator makes of y.
+#: The targets class of each estimator.
 TARGETS: dict[type[KernelEstimator], type[RowTargets]] = {
     KernelClassifier: ClassTargets,
     KernelRanker: RankTargets,
     KernelRegressor: RegressionTargets,
 }
 
-#: Names that stand for a class in a file; nothing else is ever looked up.
+#: Class names allowed in a file; nothing else is ever looked up.
 REGISTRY = Registry(
     (
         *KERNELS.values(),

@@ -22,11 +22,11 @@ from mercer.storage.tensor_file import Json
 from mercer.validation import warn
 from mercer.version import VERSION
 
-#: What load() reads; a change that an older mercer would misread needs another number.
+#: The format version of load(); increase it for changes that an older mercer would misread.
 FORMAT = 1
 SUFFIX = ".mercer"
 
-#: Parts of a fit that have a place of their own in the file, or none.
+#: Parts of a fit that are stored separately, or not at all.
 NOT_IN_RECORD = (
     "basis",
     "plan",
@@ -37,14 +37,14 @@ NOT_IN_RECORD = (
     "run",
     "communication",
 )
-#: What is kept of the steps of an iterative solver: its curves, not its solutions.
+#: What is stored of the path of an iterative solver: its curves, not its solutions.
 CURVES = ("residuals", "training_error", "validation_error", "by_fold")
-#: What further rows need; the factor is that of the functions that moments are sums of.
+#: What partial_fit needs; the factor belongs to the functions of the moments.
 MOMENTS = ("folds", "dual_rows", "factor")
 
 
 class _ModelEncoder(Encoder):
-    """Leaves out random generators, and says so."""
+    """Replaces random generators by None, with a warning."""
 
     def value(self, value: Any, name: str) -> Json:
         if isinstance(value, (np.random.Generator, np.random.RandomState)):
@@ -57,20 +57,20 @@ class _ModelEncoder(Encoder):
 
 
 def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool = False) -> Path:
-    """Write a fitted estimator to a file that :func:`load` reads.
+    """Save a fitted estimator to a file for :func:`load`.
 
-    The file is safetensors with a JSON description in its header: no pickle, nothing in it can run.
-    It takes the place of an older one in a single step.
+    The file is safetensors with a JSON description in its header: no pickle, and no code that could
+    be executed. An existing file is replaced atomically.
 
     Parameters
     ----------
     estimator : KernelRegressor, KernelClassifier or KernelRanker
-        A fitted one.
+        The fitted estimator.
     path : str or path
-        Where to; without a suffix it gets ``.mercer``.
+        The file; ``.mercer`` is added if it has no suffix.
     moments : bool
-        Whether to keep the sums over rows (M x M numbers), so that ``partial_fit`` and ``forget``
-        go on after loading.
+        Whether to store the moments (M x M numbers), so that ``partial_fit`` and ``forget`` work
+        after loading.
 
     Returns
     -------
@@ -92,11 +92,11 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
     kind = type(estimator).__name__
     if ESTIMATORS.get(kind) is not type(estimator):
         raise TypeError(
-            f"save() takes a fitted {' or '.join(ESTIMATORS)}, got {kind}; of a pipeline save the "
-            f"last step, and the others by their own means"
+            f"save() needs a fitted {' or '.join(ESTIMATORS)}, got {kind}; of a pipeline, save the "
+            f"last step, and the other steps separately"
         )
     check_is_fitted(estimator, "fit_")
-    estimator._request(None)  # refuses parameters that load() would refuse
+    estimator._request(None)  # validates the parameters, as load() does
     encoder = _ModelEncoder(REGISTRY, "a model file")
     names = getattr(estimator, "feature_names_in_", None)
     document = {
@@ -125,7 +125,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
 
 
 def with_suffix(path: str | os.PathLike[str]) -> Path:
-    """Return the path, with ``.mercer`` after it if it has no suffix.
+    """Return the path, with ``.mercer`` added if it has no suffix.
 
     >>> with_suffix("model").name, with_suffix("model.safetensors").name
     ('model.mercer', 'model.safetensors')
@@ -135,7 +135,7 @@ def with_suffix(path: str | os.PathLike[str]) -> Path:
 
 
 def _parameters(estimator: KernelEstimator) -> dict[str, Any]:
-    """Return the parameters of an estimator; its engine by its address, paths as text."""
+    """Return the parameters of an estimator, with the engine as its address and paths as text."""
     found = parameters(estimator)
     found["engine"] = stored_engine(found["engine"])
     if found["checkpoint"] is not None:
@@ -152,7 +152,7 @@ def _basis(encoder: Encoder, basis: BasisTransformer) -> dict[str, Json]:
 
 def _fit(encoder: Encoder, found: Fit) -> dict[str, Json]:
     plan = {f.name: getattr(found.plan, f.name) for f in fields(found.plan) if f.name != "basis"}
-    # The solution in whitened coordinates is of no use without the factor that whitens.
+    # The solution in whitened coordinates is useless without the whitening factor.
     solution = {
         f.name: getattr(found.solution, f.name) for f in fields(found.solution) if f.name != "value"
     }

@@ -1,4 +1,4 @@
-"""Moments: sums over rows that add and subtract."""
+"""Moments: sums over rows, which can be added and subtracted."""
 
 from mercer.moments.accumulate import MomentSums, Workspace
 from mercer.moments.by_fold import add_folds, sum_moments

@@ -1,4 +1,4 @@
-"""Moments from blocks of rows: block products in the compute precision, running sums in float64."""
+"""Moments from blocks of rows: block products in the block dtype, running sums in float64."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from mercer.validation import check_overflow
 
 
 class Workspace:
-    """Buffers for one block at a time, shared by the sums of one lane.
+    """Buffers for one block at a time, shared by all sums of one thread.
 
-    Fresh memory is touched page by page, which would cost as much as some of the arithmetic.
+    Newly allocated memory is paged in on first use, which would cost as much as some of the
+    arithmetic.
     """
 
     def __init__(self, size: int, precision: Precision) -> None:
@@ -40,18 +41,18 @@ class Workspace:
 
 
 class MomentSums:
-    """Running sums of a basis's orthogonalized functions over blocks of rows.
+    """Running sums ``S = sum_i w_i h_i h_i'`` and ``t = sum_i w_i h_i y_i'`` over blocks of rows.
 
     Parameters
     ----------
     basis : BasisTransformer
-        Evaluates blocks, in its own precision.
+        The fitted basis; its orthogonalized functions are summed.
     outputs : int
         k, the columns of y.
     workspace : Workspace or None
-        Buffers to share with other sums that are filled in turn.
+        Buffers to share with other sums of the same thread.
     with_gram : bool
-        Whether to add up products of functions; without, ``gram`` is empty.
+        Whether to compute S; otherwise ``gram`` is empty.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class MomentSums:
         self.cross = np.zeros((size, outputs + 1))  # the last column is the sum of h
         self.sum_y = np.zeros(outputs)
         self.sum_yy = np.zeros(outputs)
-        self.missing_rows = 0  # rows without a label, which have no part in sums with y
+        self.missing_rows = 0  # rows without a label, excluded from sums with y
         self.missing_weight = 0.0
         self.missing_h = np.zeros(size)
         self._workspace = workspace or Workspace(size, basis.precision_)
@@ -78,9 +79,9 @@ class MomentSums:
     def add(self, X: Rows, Y: Array, weight: Array | None = None) -> None:
         """Add the rows of a block: X (rows, d), Y (rows, k), weight (rows,) or None.
 
-        Rows of Y that are NaN have no label.
+        Rows of Y that are NaN are unlabeled.
         """
-        # An overflow is found in the sums, and said in words.
+        # Overflow is detected in the sums and reported there.
         with np.errstate(over="ignore", invalid="ignore"):
             self._add(X, Y, weight)
 
@@ -105,7 +106,7 @@ class MomentSums:
         self.sum_yy += np.einsum("ij,ij->j", right[:, :-1], right[:, :-1])
         self.cross += H.T @ right.astype(H.dtype, copy=False)
         if absent.any():
-            ones = right[absent, -1]  # roots of weights
+            ones = right[absent, -1]  # square roots of weights
             self.missing_rows += int(np.count_nonzero(ones))
             self.missing_weight += float(ones @ ones)
             self.missing_h += ones @ H[absent].astype(np.float64)
@@ -116,7 +117,7 @@ class MomentSums:
             self.gram += np.matmul(H.T, H, out=self._workspace.product)
 
     def absorb(self, other: MomentSums) -> None:
-        """Add the sums of another lane."""
+        """Add the sums of another thread."""
         self.rows += other.rows
         self.weight += other.weight
         self.missing_rows += other.missing_rows
@@ -126,11 +127,11 @@ class MomentSums:
             mine += getattr(other, name)
 
     def part(self) -> Any:
-        """Return what a shard sends, to be added to that of others."""
+        """Return the sums that a shard sends, to be added to those of other shards."""
         return self.total()
 
     def total(self) -> Moments:
-        """Return the moments of all rows added so far; the sums are used up."""
+        """Return the moments of all rows added so far; the buffers are reused."""
         check_overflow(np.diagonal(self.gram), self.basis.precision_)
         check_overflow(self.cross, self.basis.precision_)
         sum_h = self.cross[:, -1].copy()

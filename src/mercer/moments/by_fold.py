@@ -1,4 +1,4 @@
-"""Moments of all rows, in one piece or by fold, from one pass over the shards.
+"""Moments of all rows, in total or by fold, from one pass over the shards.
 
 .. math:: S^{(k)} = \\sum_j \\sum_{i \\in D_j,\\, \\mathrm{fold}(i) = k} w_i h(x_i) h(x_i)'
 """
@@ -22,7 +22,7 @@ from mercer.rows.shards import Shard
 from mercer.sampling import fold_labels
 from mercer.validation import check_total_weight
 
-#: A block's fold, its columns (X, Y, weight, and queries where there are some), and its rows.
+#: The fold of a block, its columns (X, Y, weight, and queries if any), and its rows.
 Piece = tuple[int, tuple[Any, ...], int]
 
 
@@ -36,8 +36,8 @@ def sum_moments(
     with_gram: bool = True,
     record: str = "moments",
 ) -> list[Moments]:
-    """Return the moments of all rows, one for each fold; ``seed`` deals rows to folds."""
-    # Shards add up values and solve nothing: they need no whitener, unless it is there already.
+    """Return the moments of all rows, one per fold; ``seed`` assigns rows to folds."""
+    # Shards only sum values and solve nothing, so they do not need the whitener.
     functions = basis if rows.one_place else basis.without_whitener()
     sums = rows.sum(
         moments_of,
@@ -63,7 +63,7 @@ def moments_of(
     seed: int,
     with_gram: bool = True,
 ) -> list[Moments] | list[PartialMoments]:
-    """Return the moments of a shard, by fold: a task."""
+    """Task: return the moments of a shard, by fold."""
     with shard.naming():
         pieces = _pieces(shard, targets, reading, shard.seed(seed))
 
@@ -93,17 +93,17 @@ def moments_of(
 
 
 def _pieces(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iterator[Piece]:
-    """Yield blocks of rows, each of one fold.
+    """Yield blocks of rows, each belonging to one fold.
 
-    Where targets are ranked within queries, queries are dealt to folds as a whole: by the seed of
-    the targets, so that all parts of a query have the same fold.
+    In ranking, whole queries are assigned to folds, using the seed of the targets, so that all
+    parts of a query are in the same fold.
     """
     pairs, folds = targets.pairs, reading.folds
     dealt: Array | None = None
     if pairs is not None and folds > 1:
         deal = np.random.default_rng(targets.seed)
         dealt = fold_labels(len(pairs.weight), folds, deal, reading.held_out)
-    # With folds, as many rows are read as fill a block for each, so that blocks stay large.
+    # With folds, read enough rows to fill one block per fold, so that blocks stay large.
     blocks = checked_blocks(shard.source, targets, reading.block_rows * folds, partial=True)
     for number, (block, Y) in enumerate(blocks):
         columns: tuple[Any, ...] = (block.X, Y, block.weight)
@@ -125,11 +125,11 @@ def _pieces(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iter
 
 
 def add_folds(left: list[Any], right: list[Any]) -> list[Any]:
-    """Add moments that are kept in pieces, piece by piece."""
+    """Add moments fold by fold."""
     return [a + b for a, b in zip(left, right, strict=True)]
 
 
 def numbers_of(basis: BasisTransformer) -> int:
-    """Return how many numbers it takes to send a basis."""
+    """Return how many numbers are needed to send a basis."""
     state: dict[str, Any] = basis.__getstate__()  # type: ignore[assignment]
     return sum(count_numbers(value) for name, value in state.items() if name != "_n_read")

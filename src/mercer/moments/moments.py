@@ -1,10 +1,11 @@
-"""Sums over rows: all that a solver needs to know of the data.
+"""Moments: the sums over rows that a solver needs.
 
 .. math::
 
     S = \\sum_i w_i h(x_i) h(x_i)', \\qquad t = \\sum_i w_i h(x_i) y_i'
 
-They add over blocks, shards and machines, and they subtract: a fold, or rows to forget.
+They can be added over blocks, shards and machines, and subtracted, for example to leave out a fold
+or to forget rows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from mercer.validation import check_array, check_total_weight
 
 @dataclass(frozen=True)
 class NormalEquations:
-    """``(A + lambda I) v = b`` in whitened coordinates, and what scoring needs beside it.
+    """``(A + lambda I) v = b`` in whitened coordinates, and the sums needed for scoring.
 
     With an intercept the moments are centered: ``A = R'(S/W - m m')R``, ``b = R'(t/W - m ybar)``,
     and the intercept is ``ybar - m'c``.
@@ -34,19 +35,19 @@ class NormalEquations:
     target_square: Array  # (k,) mean of y^2, centered with an intercept
     mean_h: Array  # (M,) zeros without an intercept
     mean_y: Array  # (k,) zeros without an intercept
-    count: float  # what one row's share of the fit is measured against
+    count: float  # effective number of rows
 
     def intercept(self, coefficients: Array) -> Array:
-        """Return ``ybar - m'c``, c in the functions that the moments are of."""
+        """Return ``ybar - m'c``, for c in the functions of the moments."""
         return np.asarray(self.mean_y - self.mean_h @ coefficients)
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Sums over rows, stored as sums and normalized on reading.
+    """Sums over rows, ``S = sum_i w_i h_i h_i'`` and ``t = sum_i w_i h_i y_i'``, not normalized.
 
-    Sums over all rows (``weight``, ``sum_h``, ``gram``) are kept apart from those over labelled
-    rows (``target_*``, ``cross``, ``sum_y``, ``sum_yy``). Rows of weight 0 do not count.
+    Sums over all rows (``weight``, ``sum_h``, ``gram``) are separate from those over labelled rows
+    (``target_*``, ``cross``, ``sum_y``, ``sum_yy``). Rows with weight 0 do not count.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class Moments:
 
     @classmethod
     def of(cls, H: Array, Y: Array, weight: Array | None = None) -> Moments:
-        """Compute from all rows at once, in float64: the definition."""
+        """Compute the moments of all rows at once, in float64, by definition."""
         H, Y = np.asarray(H, dtype=np.float64), np.asarray(Y, dtype=np.float64)
         w = np.ones(len(H)) if weight is None else np.asarray(weight, dtype=np.float64)
         total, weighted = float(w.sum()), H * w[:, None]
@@ -93,7 +94,7 @@ class Moments:
         return len(self.sum_h)
 
     def check_state(self, size: int, outputs: int) -> None:
-        """Refuse sums that are not of ``size`` functions and ``outputs`` columns, or not finite."""
+        """Raise ValueError unless all sums are finite, with M = ``size`` and k = ``outputs``."""
         check_array(self.sum_h, "sum_h", (size,))
         check_array(self.target_sum_h, "target_sum_h", (size,))
         check_array(self.gram, "gram", (size, size))
@@ -114,7 +115,7 @@ class Moments:
             return NotImplemented
         if self.cross.shape != other.cross.shape:
             raise ValueError(
-                f"moments add only over one basis and the same outputs: got (M, k) = "
+                f"moments can only be added for the same basis and the same outputs: got (M, k) = "
                 f"{self.cross.shape} and {other.cross.shape}"
             )
         return Moments(
@@ -138,7 +139,7 @@ class Moments:
         """Return (A, b) in the coordinates of ``whitener``."""
         check_total_weight(self.weight)
         if not self.target_weight > 0:
-            raise ValueError("no row has a label: a fit needs some y that is not NaN")
+            raise ValueError("no row has a label: at least one y must not be NaN")
         A = whitener.matrix(self.gram)
         A /= self.weight
         b = whitener.vectors(self.cross) / self.target_weight
@@ -156,13 +157,13 @@ class Moments:
             target_square=np.maximum(square, 0.0),
             mean_h=mean_h,
             mean_y=mean_y,
-            # Weights are repeat counts where they are over one on average; weights that were
-            # scaled to a small sum must not turn many rows into few.
+            # Weights are repeat counts if their mean is above 1; weights that were scaled to a
+            # small sum must not turn many rows into few.
             count=max(self.target_weight, float(self.target_rows)),
         )
 
     def means(self, intercept: bool) -> tuple[Array, Array]:
-        """Return the means of h and y that an intercept takes off: zeros without one."""
+        """Return the means of h and y if there is an intercept, otherwise zeros."""
         if not intercept:
             return np.zeros(self.size), np.zeros(len(self.sum_y))
         return self.sum_h / self.weight, self.sum_y / self.target_weight
@@ -170,10 +171,9 @@ class Moments:
     def squared_error(self, coefficients: Array, intercept: Array) -> Array:
         """Return ``sum_i w_i (y_i - c'h(x_i) - a)^2`` over labelled rows, for each column of c.
 
-        Where some rows have no label, all rows stand for the labelled ones in the mean of the
-        squares of f. Columns of ``coefficients`` (M, k) and
-        entries of ``intercept`` (k,) belong to the outputs, repeated where there are several
-        solutions: shapes (M, l * k) and (l * k,) give (l * k,).
+        If some rows have no label, the mean of f^2 is taken over all rows. ``coefficients`` (M, k)
+        and ``intercept`` (k,) have one column per output; l solutions can be stacked, with shapes
+        (M, l * k) and (l * k,), which gives (l * k,).
         """
         cross = np.tile(self.cross, coefficients.shape[1] // self.cross.shape[1])
         return self.error_of(
@@ -186,7 +186,7 @@ class Moments:
     def error_of(
         self, fit_square: Array, fit_cross: Array, fit_sum: Array, intercept: Array
     ) -> Array:
-        """Return the squared error of fits known by ``c'Sc``, ``c't`` and ``c'sum_h`` alone."""
+        """Return the squared error from ``c'Sc``, ``c't`` and ``c'sum_h``."""
         repeats = len(intercept) // len(self.sum_y)
         share = self.target_weight / self.weight if self.weight else 1.0  # 1 if all have labels
         error = (

@@ -1,11 +1,11 @@
-"""Queries and what their pairs count, from the query and the weight of every row.
+"""Pair weights: queries and the weight of their pairs.
 
 .. math:: \\sum_{i,k \\in q} w_i w_k\\, (r_i - r_k)^2
           = 2\\, W_q \\sum_{i \\in q} w_i (r_i - \\bar r_q)^2
 
-So the squared loss of all pairs is that of single rows, centered by query, with ``w_i v_q`` for a
-weight: ``v_q`` is proportional to W_q where every pair counts the same, and to 1 / W_q where every
-query does. It is scaled so that all rows together keep their weight.
+So the squared loss over all pairs equals that of single rows, centered by query, with weight ``w_i
+v_q``: ``v_q`` is proportional to W_q if every pair has the same weight, and to 1 / W_q if every
+query has. It is scaled so that the total weight of the rows is unchanged.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PairWeighting = Literal["pair", "query"]
 
 @dataclass(frozen=True)
 class QueryTotals:
-    """The queries of some rows, with the weight and the number of rows of each.
+    """The queries of some rows, with their total weights ``W_q`` and row counts.
 
-    Totals add over blocks and shards, like moments.
+    Totals can be added over blocks and shards, like moments.
 
     >>> parts = [QueryTotals.of(np.array(["b", "a", "b"])), QueryTotals.of(np.array(["c", "b"]))]
     >>> total = QueryTotals.pooled(parts)
@@ -36,27 +36,27 @@ class QueryTotals:
     values: Array  # (queries,) distinct, sorted
     weight: Array  # W_q
     count: Array  # rows
-    places: Array  # in how many of the parts that were pooled
+    places: Array  # how many of the pooled parts contain it
 
     @classmethod
     def of(cls, query: Array, weight: Array | None = None) -> QueryTotals:
-        """Total the rows of a block."""
+        """Return the totals of a block."""
         values, codes, count = np.unique(query, return_inverse=True, return_counts=True)
         total = np.bincount(codes.ravel(), weight, minlength=len(values)).astype(np.float64)
         return cls(values, total, count, np.ones_like(count))
 
     @classmethod
     def of_blocks(cls, blocks: Iterable[tuple[Array, Array | None]]) -> QueryTotals:
-        """Total the rows of many blocks: what is in one place, however it is read."""
+        """Return the totals of many blocks."""
         found = cls.pooled([cls.of(*block) for block in blocks])
         return cls(found.values, found.weight, found.count, np.ones_like(found.count))
 
     @classmethod
     def pooled(cls, parts: Sequence[QueryTotals]) -> QueryTotals:
-        """Add the totals of parts."""
+        """Add the totals of several parts."""
         kinds = {"text" if part.values.dtype.kind in "US" else "numbers" for part in parts}
         if len(kinds) > 1:
-            raise ValueError("qid must be of one type everywhere, got numbers here and text there")
+            raise ValueError("qid must have the same type everywhere, got both numbers and text")
         values, codes = np.unique(
             np.concatenate([part.values for part in parts]), return_inverse=True
         )
@@ -73,23 +73,23 @@ class QueryTotals:
         unknown = self.values[found] != query
         if np.any(unknown):
             raise ValueError(
-                f"query {np.asarray(query)[unknown][0]} was not there when queries were counted: "
-                f"rows must not change while they are read"
+                f"query {np.asarray(query)[unknown][0]} is new since queries were counted: "
+                f"rows must not change during a fit"
             )
         return np.asarray(found)
 
 
 @dataclass(frozen=True)
 class PairWeights:
-    """What a row of each query counts: queries are numbers from 0."""
+    """The weight factor ``v_q`` of each query; queries are numbered from 0."""
 
     weight: Array  # W_q, of shape (queries,)
     factor: Array  # v_q
-    mass: float  # what all pairs together count, in an average of models
+    mass: float  # total weight of the pairs, in an average of models
 
     @classmethod
     def of(cls, totals: QueryTotals, weighting: PairWeighting) -> PairWeights:
-        """Return the weights of queries. Those of a single row have no pairs, and no part.
+        """Return the weights of queries. Queries with a single row have no pairs and are ignored.
 
         >>> PairWeights.of(QueryTotals.of(np.array([0, 0, 0, 1, 1])), "query").factor.round(3)
         array([0.833, 1.25 ])
@@ -103,7 +103,7 @@ class PairWeights:
 
 
 def describe_queries(source: Any, rows: int) -> QueryTotals | None:
-    """Return the totals of a source's queries; None where it has none."""
+    """Return the totals of the queries of a source; None if it has no queries."""
     if not getattr(source, "has_query", False):
         return None
     return QueryTotals.of_blocks(source.queries(rows))

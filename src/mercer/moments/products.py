@@ -1,8 +1,8 @@
-"""The matrix-free twin of the moments: products with S, block by block, S never formed.
+"""Matrix-free moments: products with S, block by block, without forming S.
 
 .. math:: S c = \\sum_b H_b' \\operatorname{diag}(w_b)\\, H_b\\, c
 
-Blocks H_b of basis values are kept in memory where they fit, and evaluated again where not.
+Blocks H_b of basis values are kept in memory if they fit, and evaluated again otherwise.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from mercer.rows.checked import checked_blocks
 from mercer.rows.shards import Shard
 from mercer.validation import check_overflow
 
-#: Rows of kept values that one product takes at a time: a few megabytes, near to the cores.
+#: Rows of stored values per product: a few megabytes, so that they stay in cache.
 SLICE = 256
 
-#: Such slices that a thread takes at a time.
+#: Number of such slices that a thread takes at a time.
 SLICES = 8
 #: Columns are padded to a multiple of this.
 PADDED = 8
-#: Bytes from which an array is worth pages of its own.
+#: Arrays from this many bytes on use huge pages.
 HUGE = 2**26
 
 
 def padded_columns(outputs: int) -> int:
-    """Return how many columns BLAS is at its best with, for at least ``outputs``."""
+    """Return the number of columns, at least ``outputs``, with which BLAS is fastest."""
     return outputs if outputs < PADDED // 2 else -(-outputs // PADDED) * PADDED
 
 
 def _large(shape: tuple[int, int], dtype: str) -> Array:
-    """Return an array to be filled, in huge pages where the system has them.
+    """Return an uninitialized array, in huge pages if the system supports them.
 
-    Gigabytes in pages of 4 kB are touched a million times, which takes longer than the arithmetic.
+    Paging in gigabytes 4 kB at a time takes longer than the arithmetic.
     """
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     if size < HUGE or sys.platform != "linux":
@@ -52,7 +52,7 @@ def _large(shape: tuple[int, int], dtype: str) -> Array:
 
 @dataclass(frozen=True)
 class VectorSums:
-    """The sums over rows that are vectors: all that is needed beside products with S.
+    """The vector sums needed besides products with S: t, and the sums of h, y and weights.
 
     >>> one = VectorSums(np.ones((2, 1)), np.ones(2), np.ones(1), 3.0, 3)
     >>> (one + one).weight
@@ -64,7 +64,7 @@ class VectorSums:
     sum_y: Array  # (k,)
     weight: float
     rows: int
-    parts: QueryParts | None = None  # parts of queries, which more rows may belong to
+    parts: QueryParts | None = None  # parts of queries that may have more rows elsewhere
 
     def __add__(self, other: VectorSums) -> VectorSums:
         """Return the sums of both sets of rows."""
@@ -79,7 +79,7 @@ class VectorSums:
         )
 
     def joined(self) -> tuple[VectorSums, Array]:
-        """Join parts of queries; return the sums, and the rows of h that lie between parts."""
+        """Join parts of queries; return the sums, and the between-part rows of h."""
         if self.parts is None or not len(self.parts.query):
             return replace(self, parts=None), np.zeros((0, len(self.sum_h)))
         between, Y, _ = self.parts.joined()
@@ -87,21 +87,21 @@ class VectorSums:
 
 
 class RowProducts:
-    """Products with the sums S of a shard's rows, which are never formed.
+    """Products ``S c`` with the sums S of a shard's rows, without forming S.
 
     Parameters
     ----------
     shard : Shard
         The rows.
     targets : Targets
-        Encodes y; where it ranks within queries, rows are centered by query
+        Encodes y; for rankings within queries, rows are centered by query
         (:mod:`mercer.moments.queries`).
     basis : BasisTransformer
-        Evaluates blocks, in its own precision.
+        The fitted basis; it evaluates blocks in its own precision.
     reading : Reading
         Rows evaluated at a time, and threads.
     keep : bool
-        Whether to keep the values of all rows: n M numbers.
+        Whether to store the basis values of all rows: n M numbers.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class RowProducts:
             done += piece[0].n_rows
             self.shard.report("rows", done)
 
-        # An overflow is found below, and reported in words.
+        # Overflow is detected and reported below.
         with np.errstate(over="ignore", invalid="ignore"), self.shard.naming():
             lanes = Lanes(make, self.reading.lanes).run(self._blocks(source), add, report)
         total = sum(lane["cross"] for lane in lanes)
@@ -157,7 +157,7 @@ class RowProducts:
         )
 
     def _weighted(self, H: Array, piece: tuple[RowBlock, Array], sums: dict[str, Any]) -> Array:
-        """Multiply values by the roots of weights, in place; return targets and ones likewise."""
+        """Scale values by the square roots of weights, in place; return scaled targets and ones."""
         block, Y = piece
         if self.targets.pairs is not None:
             codes = self.targets.codes(block)
@@ -166,7 +166,7 @@ class RowProducts:
             sums["rows"] += found.rows
             if "parts" in sums and len(found.parts.query):
                 sums["parts"].append(found.parts)
-            return np.hstack([found.right, np.zeros((len(Y), 1))])  # nothing is left of means
+            return np.hstack([found.right, np.zeros((len(Y), 1))])  # centered: the means are 0
         right = np.ones((block.n_rows, Y.shape[1] + 1))
         right[:, :-1] = Y
         if block.weight is None:
@@ -180,7 +180,7 @@ class RowProducts:
         return np.asarray(right * root)
 
     def _evaluate(self, block: RowBlock, buffers: dict[str, Any]) -> Array:
-        """Return values of a block."""
+        """Return the basis values of a block."""
         if self.kept is not None:
             out = self.kept[block.start : block.start + block.n_rows]
         else:
@@ -193,10 +193,10 @@ class RowProducts:
         return H
 
     def product(self, c: Array, exact: bool = False) -> Array:
-        """Return ``S c``, of shape (M, k), in float64, without what lies between parts of queries.
+        """Return ``S c``, of shape (M, k), in float64, without the between-part terms of queries.
 
         Blocks are multiplied in their own precision, or in float64 if ``exact``; sums over blocks
-        are in float64 always.
+        are always in float64.
         """
         outputs = c.shape[1]
         width = padded_columns(outputs)
@@ -231,15 +231,15 @@ class RowProducts:
 def products_of(
     shard: Shard, targets: Targets, basis: Any, reading: Reading, keep: bool
 ) -> RowProducts:
-    """Read a shard once, for products with its rows: a task whose result stays with the shard."""
+    """Task: read a shard once and return its RowProducts, which stay with the shard."""
     return RowProducts(shard, targets, basis, reading, keep)
 
 
 def vector_sums_of(products: RowProducts) -> VectorSums:
-    """Return the sums of a shard that are vectors: a task."""
+    """Task: return the vector sums of a shard."""
     return products.sums
 
 
 def product_of(products: RowProducts, c: Array, exact: bool) -> Array:
-    """Return ``S c`` of a shard: a task."""
+    """Task: return ``S c`` of a shard."""
     return products.product(c, exact)

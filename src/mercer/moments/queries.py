@@ -1,7 +1,7 @@
-"""Moments of pairs within queries: rows are centered on the mean of their query.
+"""Moments of pairs within queries: rows are centered by the mean of their query.
 
-Rows of a query that are read in parts, or lie in several shards, are centered part by part. With
-the weight and the means of each part kept, parts add up exactly, as moments do:
+A query whose rows are read in parts, or lie in several shards, is centered part by part. With the
+weight and the means of each part stored, parts add up exactly, as moments do:
 
 .. math:: \\sum_{i \\in q} w_i (h_i - \\bar h_q)(h_i - \\bar h_q)'
           = \\sum_p \\Big[ \\sum_{i \\in p} w_i (h_i - \\bar h_p)(h_i - \\bar h_p)'
@@ -21,17 +21,17 @@ from mercer.moments.accumulate import MomentSums, Workspace
 from mercer.moments.moments import Moments
 from mercer.moments.pairs import PairWeights
 
-#: A part of a query that has less than this share of its weight is not all of it.
+#: A part with less than this share of its query's weight is incomplete.
 WHOLE = 1.0 - 1e-12
-#: Parts that are kept before those of the same query are joined.
+#: Number of stored parts after which those of the same query are joined.
 PARTS = 512
-#: Numbers that the parts of open queries may take.
+#: The most numbers that the parts of incomplete queries may take.
 ROOM = 2**27
 
 
 @dataclass(frozen=True)
 class QueryParts:
-    """Parts of queries whose other rows are elsewhere: one row of each array a part."""
+    """Parts of queries whose other rows are elsewhere; each array has one row per part."""
 
     query: Array
     weight: Array  # W_p
@@ -50,8 +50,8 @@ class QueryParts:
     def joined(self) -> tuple[Array, Array, QueryParts]:
         """Join parts of the same query.
 
-        Return what lies between them, as rows of h and of y that are scaled by the roots of their
-        weights, and the parts that are still not all of their query.
+        Return the between-part terms, as rows of h and y scaled by the square roots of their
+        weights, and the parts that are still incomplete.
         """
         if not len(self.query):
             return self.mean_h, self.mean_y, self
@@ -84,14 +84,14 @@ class QueryParts:
 
 @dataclass(frozen=True)
 class PartialMoments:
-    """Moments, and the parts of queries that more rows may be added to."""
+    """Moments, and the parts of queries that are still incomplete."""
 
     moments: Moments
     parts: QueryParts
 
     def __add__(self, other: PartialMoments) -> PartialMoments:
         """Return the moments of both sets of rows."""
-        total = self.moments + other.moments  # new arrays: they may be added to
+        total = self.moments + other.moments  # new arrays, safe to modify
         H, Y, rest = QueryParts.stacked([self.parts, other.parts]).joined()
         if len(H):
             if total.gram.size:
@@ -103,7 +103,7 @@ class PartialMoments:
 
 @dataclass(frozen=True)
 class CenteredBlock:
-    """What :func:`center` finds beside the values: targets, counts, and parts of queries."""
+    """What :func:`center` returns: centered targets, counts, and parts of queries."""
 
     right: Array  # (rows, k)
     rows: int
@@ -114,7 +114,7 @@ class CenteredBlock:
 def center(
     H: Array, Y: Array, weight: Array | None, query: Array, pairs: PairWeights
 ) -> CenteredBlock:
-    """Center values H on the means of runs of one query, in place, times the roots of weights."""
+    """Center H by the mean of each run of one query and scale by root weights, in place."""
     rows = len(H)
     w = np.ones(rows) if weight is None else weight
     starts = np.flatnonzero(np.r_[True, np.diff(query) != 0])
@@ -144,10 +144,9 @@ def center(
 
 
 class QuerySums(MomentSums):
-    """Running sums over blocks of rows that are centered by query.
+    """Running sums ``sum_i w_i v_q (h_i - hbar_q)(h_i - hbar_q)'`` over blocks of rows.
 
-    It is best if the rows of a query follow each other: all runs of rows that are not a whole query
-    are kept as parts.
+    Rows of a query should be consecutive: runs that are not a whole query are stored as parts.
     """
 
     def __init__(
@@ -173,9 +172,9 @@ class QuerySums(MomentSums):
     def add(
         self, X: Rows, Y: Array, weight: Array | None = None, query: Array | None = None
     ) -> None:
-        """Add the rows of a block, with the number of each one's query."""
+        """Add the rows of a block, with the query number of each row."""
         assert query is not None
-        with np.errstate(over="ignore", invalid="ignore"):  # found in the sums, said in words
+        with np.errstate(over="ignore", invalid="ignore"):  # detected in the sums
             self._add_centered(X, Y, weight, query)
 
     def _add_centered(self, X: Rows, Y: Array, weight: Array | None, query: Array) -> None:
@@ -198,7 +197,7 @@ class QuerySums(MomentSums):
             self._join()
         if self._parts.mean_h.size > ROOM:
             raise ValueError(
-                f"the rows of {len(self._parts.query)} queries are scattered, which takes a mean "
+                f"the rows of {len(self._parts.query)} queries are scattered, which needs a mean "
                 f"of {self.basis.size} functions for each: sort the rows by query"
             )
 
@@ -210,13 +209,13 @@ class QuerySums(MomentSums):
         self.sum_yy += np.einsum("ij,ij->j", Y, Y)
 
     def absorb(self, other: MomentSums) -> None:
-        """Add the sums of another lane."""
+        """Add the sums of another thread."""
         super().absorb(other)
         assert isinstance(other, QuerySums)
         self._keep(other._parts)
 
     def part(self) -> PartialMoments:
-        """Return the moments, and what it takes to add those of other rows of the same queries."""
+        """Return the moments, with the parts needed to add other rows of the same queries."""
         if len(self._parts.query):
             self._join()
         return PartialMoments(super().total(), self._parts)

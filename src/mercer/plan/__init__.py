@@ -1,4 +1,4 @@
-"""Sizes, precision, memory and cost of a fit, before any work is done."""
+"""Sizes, precision, memory and cost of a fit, decided before it starts."""
 
 from mercer.plan.memory_limit import human_bytes, parse_memory
 from mercer.plan.moments_or_products import plan_fit

@@ -1,4 +1,4 @@
-"""Memory limits and sizes, as people write them."""
+"""Parse and format memory sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNITS |= {"gib": 2**30, "tib": 2**40}
 
 
 def parse_memory(limit: Any) -> int:
-    """Return a memory limit in bytes; "auto" is half of what is free now.
+    """Return a memory limit in bytes; "auto" is half of the available memory.
 
     >>> parse_memory("1.5GB"), parse_memory(2000)
     (1500000000, 2000)
@@ -32,7 +32,7 @@ def parse_memory(limit: Any) -> int:
 
 
 def human_bytes(number: float) -> str:
-    """Write bytes for people.
+    """Format a number of bytes.
 
     >>> human_bytes(1.5e9)
     '1.5 GB'

@@ -1,4 +1,4 @@
-"""Moments or products: which way to solve, and what it needs."""
+"""Choose between a solve by moments and a solve by products."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TILE = TILE_ROWS * TILE_COLUMNS
 
 
 def plan_fit(rows: Shape, request: Request) -> tuple[Plan, BaseSolver]:
-    """Return the plan, and the solver: chosen by the cost model where the request names none."""
+    """Return the plan and the solver; the cost model chooses the solver if the request has none."""
     solver = request.solver
     if solver is not None:
         by_products = solver.needs == "products"
@@ -46,13 +46,13 @@ def plan_fit(rows: Shape, request: Request) -> tuple[Plan, BaseSolver]:
         raise refused
     if direct is None:
         assert indirect is not None
-        return replace(indirect, solver_reason="moments would not fit the memory limit"), products
+        return replace(indirect, solver_reason="moments would exceed the memory limit"), products
     if indirect is None or direct.size != indirect.size:
         return direct, Ridge()
     before = _moment_seconds(rows, direct, request)
     after = _product_seconds(rows, indirect, request)
     factor = cost.ADVANTAGE_OPEN if request.open_alpha else cost.ADVANTAGE
-    reason = f"moments about {before:.1f} s, products about {after:.1f} s by the cost model"
+    reason = f"estimated cost: moments {before:.1f} s, products {after:.1f} s"
     if before > factor * after:
         return replace(indirect, solver_reason=reason), products
     return replace(direct, solver_reason=reason), Ridge()
@@ -73,7 +73,7 @@ def _product_seconds(rows: Shape, plan: Plan, request: Request) -> float:
 
 
 def product_plan(rows: Shape, request: Request) -> Plan:
-    """Return the plan of a fit by products, with a pilot where alpha is open."""
+    """Return the plan of a fit by products, with a pilot fit if alpha is open."""
     solver = request.solver
     assert isinstance(solver, PreconditionedCG)
     limit = parse_memory(request.memory_limit)
@@ -108,8 +108,8 @@ def product_plan(rows: Shape, request: Request) -> Plan:
         memory += values if keep else 0
     if memory > limit:
         lower = "preconditioner of the solver" if chosen.dual else "n_components of the basis"
-        if keep:  # it was asked for: "auto" keeps only what fits
-            lower += ", use keep='auto' of the solver"
+        if keep:  # set by the user: "auto" keeps only what fits
+            lower += ", set keep='auto' in the solver"
         raise MemoryLimitError(
             f"the fit by products needs about {human_bytes(memory)}, over the memory_limit of "
             f"{human_bytes(limit)}: lower {lower}, or raise memory_limit"
@@ -128,5 +128,5 @@ def product_plan(rows: Shape, request: Request) -> Plan:
         sample=sample,
         keep=keep,
         pilot=pilot,
-        solver_reason="asked for",
+        solver_reason="requested",
     )

@@ -1,4 +1,4 @@
-"""The sizes of a fit, and the memory it needs, before any work is done."""
+"""The plan of a fit: its sizes and its memory, decided before it starts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mercer.plan.memory_limit import human_bytes, parse_memory
 from mercer.request import Request
 from mercer.validation import MemoryLimitError, check_choice, check_count
 
-#: Rows up to which the full kernel is the automatic basis: exact, and a second or two.
+#: Up to this many rows, "auto" is the full kernel: exact, and takes a second or two.
 FULL_ROWS = 2000
-#: Multiply-adds (n M^2) below which float64 costs less than about half a second.
+#: Below this many multiply-adds (n M^2), float64 costs less than about half a second.
 FLOAT64_WORK = 2e10
-#: Entries of a block of basis values: about what a core's share of the last-level cache holds.
+#: Entries of a block of basis values: about one core's share of the last-level cache.
 BLOCK_ENTRIES = 2**22
 
-#: More threads, folds or rows a block than any machine has use for: a plan beyond is damaged.
+#: Upper bounds of threads, folds and rows per block: a stored plan beyond them is corrupt.
 LARGEST = {"lanes": 4096, "block_rows": 2**24, "folds": 10_000}
 
 
@@ -32,35 +32,35 @@ class Plan:
     Attributes
     ----------
     basis : BasisTransformer
-        The unfitted basis, its size decided.
+        The unfitted basis, with its final size.
     size : int
         M, the number of functions.
     precision : "float32" or "float64"
         Of blocks and their products.
     may_widen : bool
-        Whether the basis may turn float32 into float64, where its functions ask for it.
+        Whether the basis may switch from float32 to float64 if its functions need it.
     block_rows : int
-        Rows evaluated at a time by one lane.
+        Rows evaluated at a time by one thread.
     lanes : int
-        Threads, each with sums of its own.
+        Number of threads, each with its own sums.
     folds : int
-        Pieces that moments are kept in.
+        Number of folds in which moments are kept.
     memory : int
-        Estimated peak, in bytes, above what the process and its data hold already.
+        Estimated peak, in bytes, in addition to the process and its data.
     memory_limit : int
-        What it may be.
+        The largest peak allowed, in bytes.
     reason : str
         Why this basis and this precision.
     held_out : float or None
-        The share of rows in the second of two pieces; None deals them evenly.
+        The share of rows in the second of two folds; None means folds of equal size.
     sample : int
         For a solve by products: rows of the preconditioner, or its rank; 0 for one by moments.
     keep : bool
-        Whether a solve by products keeps the values of all rows.
+        Whether a solve by products stores the basis values of all rows.
     pilot : Plan or None
         The plan of a smaller fit that chooses alpha for a solve by products.
     solver_reason : str
-        Why this solver, where it was chosen.
+        Why this solver.
     """
 
     basis: BasisTransformer
@@ -80,7 +80,7 @@ class Plan:
     solver_reason: str = ""
 
     def check_state(self) -> None:
-        """Refuse numbers that no plan has."""
+        """Raise ValueError if a value is out of range."""
         if self.precision not in ("float32", "float64"):
             raise ValueError(f"precision must be float32 or float64, got {self.precision!r}")
         for name, largest in LARGEST.items():
@@ -111,22 +111,22 @@ class Sized:
 
 
 def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransformer, str]:
-    """Return an unfitted basis, and why: a copy of what was asked for, or what suits the rows."""
+    """Return an unfitted basis and the reason: the requested one, or one that suits the rows."""
     asked, n_rows = request.asked_basis(), rows.n_rows
     if asked is not None:
         if asked.dual and request.needs_sums:
-            return Landmarks(n_rows), "asked for: the full kernel as a landmark at every row"
-        return clone(asked), "asked for"
+            return Landmarks(n_rows), "requested: the full kernel, as one landmark per row"
+        return clone(asked), "requested"
     small = n_rows <= FULL_ROWS and not request.needs_sums
     if small and dual_memory(rows) <= limit:
         return FullKernel(), f"the exact kernel is affordable up to {FULL_ROWS} rows"
     if request.needs_sums:
-        return Landmarks(), "landmarks, whose sums over rows add"
+        return Landmarks(), "landmarks, whose sums can be added over rows"
     return Landmarks(), f"landmarks: more than {FULL_ROWS} rows"
 
 
 def make_plan(rows: Shape, request: Request) -> Plan:
-    """Decide basis, precision and block sizes, or say which parameter to lower."""
+    """Choose basis, precision and block sizes; raise MemoryLimitError if they do not fit."""
     check_choice(request.dtype, "dtype", ["auto", "float32", "float64"])
     limit = parse_memory(request.memory_limit)
     n_rows = rows.n_rows
@@ -163,7 +163,7 @@ def make_plan(rows: Shape, request: Request) -> Plan:
 
 
 def _sized(plan: Plan, rows: Shape, request: Request) -> Plan:
-    """Fill in precision, blocks, lanes and memory for the plan's size."""
+    """Fill in precision, block size, threads and memory for the size of the plan."""
     size, n_rows, n_features = plan.size, rows.n_rows, rows.n_features
     kernel, dtype = request.kernel, request.dtype
     precision: Precision = "float64"
@@ -178,11 +178,11 @@ def _sized(plan: Plan, rows: Shape, request: Request) -> Plan:
     lanes = min(available_cores(), max(1, n_rows // block_rows))
     resident = plan.basis.resident_bytes(n_rows, n_features, size, kernel)
     if kernel.pairwise:
-        n_features = 0  # the matrix is in memory already
+        n_features = 0  # the matrix is already in memory
     scratch = kernel.scratch + plan.basis.scratch
     if wide:
-        # Every core holds the kernel values of a few rows only, and either what the kernel needs
-        # on its way or two transforms of them.
+        # Every core holds the kernel values of only a few rows, and either the scratch blocks of
+        # the kernel or two transforms of the values.
         tile = min(n_rows, tile_rows(width)) * width
         resident += available_cores() * 8 * (1 + max(kernel.scratch, 2)) * tile
         scratch = 0
@@ -202,19 +202,19 @@ def _sized(plan: Plan, rows: Shape, request: Request) -> Plan:
 def _primal_memory(
     plan: Plan, precision: Precision, scratch: int, n_features: int, request: Request
 ) -> int:
-    """Peak bytes of accumulation or solve, whichever is more."""
+    """Return the peak bytes of accumulation or solve, whichever is larger."""
     size, block_rows, lanes, folds = plan.size, plan.block_rows, plan.lanes, plan.folds
     outputs = request.outputs
     square, width = 8 * size**2, 4 if precision == "float32" else 8
-    # A lane holds a block of values, one of the same shape to orthogonalize them, what the kernel
-    # needs on its way, and the block of rows in float64 twice.
+    # A thread holds a block of values, one of the same shape to orthogonalize them, the scratch
+    # blocks of the kernel, and the block of rows in float64 twice.
     block = block_rows * (size * (2 * width + 8 * scratch) + 16 * n_features + 16 * outputs)
     lane = square * folds + width * size**2 + block
     reading = 4 * lanes * folds * block_rows * 8 * (n_features + outputs)
-    # The factor of Gamma stays throughout.
+    # The factor of Gamma stays in memory throughout.
     accumulate = lanes * lane + reading + 2 * square
-    # Gamma's factor and its orthogonalized form, S, A, and the eigendecomposition, with folds
-    # beside. A second pass for leave-one-out evaluates blocks again, and rotates them.
+    # The factor of Gamma and its orthogonalized form, S, A, the eigendecomposition, and the folds.
+    # A second pass for leave-one-out evaluates and rotates blocks again.
     solve = square * (8 + folds) + 8 * size * (n_features + 30 * outputs)
     if request.reads_twice:
         solve += lanes * (width * size**2 + 2 * block + block_rows * 500 * outputs)
@@ -222,5 +222,5 @@ def _primal_memory(
 
 
 def dual_memory(rows: Shape) -> int:
-    """Peak bytes of the dual solve: K, its factor or eigenvectors, and work space."""
+    """Return the peak bytes of the dual solve: K, its factor or eigenvectors, and workspace."""
     return int(8 * rows.n_rows**2 * 6 + 16 * rows.n_rows * rows.n_features)

@@ -1,4 +1,4 @@
-"""Where rows come from: arrays in memory, and files that are read block by block."""
+"""Sources of rows: arrays in memory, and files that are read block by block."""
 
 from mercer.rows.arrays import ArraySource
 from mercer.rows.csv import CsvSource

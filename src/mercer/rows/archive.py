@@ -1,7 +1,7 @@
-"""Arrays inside a ``.npz`` archive, read a few rows at a time and never whole.
+"""Arrays in a ``.npz`` archive, read a few rows at a time and never as a whole.
 
-``np.load`` gives an array of an archive whole; here the head of the member is parsed with NumPy's
-own reader and the values are then read as they come out of the decompressor.
+``np.load`` loads whole arrays of an archive. Here the header of a member is parsed with NumPy's own
+reader, and the values are read as they are decompressed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from numpy.lib import format as npy
 
 from mercer.contracts import Array
 
-READ_BYTES = 2**20  # zipfile joins what one read returns, so short reads keep its copies small
+READ_BYTES = 2**20  # zipfile copies what one read returns, so short reads save memory
 
 
 @dataclass(frozen=True)
 class Header:
-    """What the head of a ``.npy`` member says."""
+    """The header of a ``.npy`` member."""
 
     shape: tuple[int, ...]
     by_column: bool
@@ -38,23 +38,23 @@ class Header:
 
     @classmethod
     def read(cls, archive: zipfile.ZipFile, key: str) -> Header:
-        """Read the head of a member and close it again."""
+        """Read the header of a member."""
         with archive.open(key + ".npy") as stream:
             return cls.consume(stream, f"{key!r} in {archive.filename}")
 
     @classmethod
     def consume(cls, stream: IO[bytes], label: str) -> Header:
-        """Read the head; the stream then stands at the first value."""
+        """Read the header and leave the stream at the first value."""
         try:
             version = npy.read_magic(stream)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             header = cls(*read(stream))
         except ValueError as error:
-            raise ValueError(f"{label} is not a NumPy array: {error}; save it anew") from error
+            raise ValueError(f"{label} is not a NumPy array: {error}; save it again") from error
         if header.dtype.hasobject:
             raise ValueError(
-                f"{label} must hold numbers or text of fixed width, got Python objects, which "
-                f"only pickle could read: save it with .astype(float) or .astype(str)"
+                f"{label} must contain numbers or text of fixed width, got Python objects, which "
+                f"would need pickle: save it with .astype(float) or .astype(str)"
             )
         return header
 
@@ -78,13 +78,13 @@ def member_rows(
             for low in range(0, raw.size, READ_BYTES):
                 _fill(stream, raw.data[low : low + READ_BYTES])
             yield raw.view(header.dtype).reshape(count, *header.shape[1:])
-        # Only a read that meets the end makes zipfile compare the checksum.
+        # zipfile verifies the checksum only when the end is read.
         if stop == header.shape[0] and stream.read(1):
-            raise zipfile.BadZipFile(f"{key!r} is longer than its shape {header.shape} says")
+            raise zipfile.BadZipFile(f"{key!r} is longer than its shape {header.shape}")
 
 
 def _fill(stream: IO[bytes], view: memoryview) -> None:
-    """Fill ``view`` from the stream, which may give less than it is asked for at a time."""
+    """Fill ``view`` from the stream, which may return less than requested."""
     at = 0
     while at < len(view):
         data = stream.read(len(view) - at)
@@ -96,12 +96,12 @@ def _fill(stream: IO[bytes], view: memoryview) -> None:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open an archive and name it in whatever goes wrong with it."""
+    """Open an archive; errors name it."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise ValueError(
-            f"{path} cannot be read as .npz: {error}; it may be damaged or cut short, so save it "
-            f"anew with np.savez"
+            f"{path} cannot be read as .npz: {error}; it may be damaged or truncated, so save it "
+            f"again with np.savez"
         ) from error

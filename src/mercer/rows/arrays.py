@@ -1,4 +1,4 @@
-"""Rows that are arrays already: dense, memory-mapped or sparse."""
+"""Rows of arrays: dense, memory-mapped or sparse."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class ArraySource:
     Parameters
     ----------
     X : array of shape (n, d), or scipy sparse rows
-        Any real numeric dtype, which is kept. A ``np.memmap`` is read only as blocks are used;
-        sparse rows of another format are converted to CSR once.
+        Any real numeric dtype, which is kept. A ``np.memmap`` is read block by block; sparse
+        matrices of another format are converted to CSR once.
     y : array of shape (n,) or (n, k), or None
-        Targets of any dtype, labels as text among them.
+        Targets of any dtype, including text labels.
     weight : array of shape (n,), or None
         Weights of the rows.
     feature_names : list of str, or None
         Names of the columns, for messages.
     query : array of shape (n,), or None
-        The query of each row, whole numbers or text, where rows are ranked within queries.
+        The query of each row, integers or text, for rankings within queries.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class ArraySource:
         return self._X[check_indices(indices, self.n_rows)]
 
     def targets(self, rows: int) -> Iterator[Array]:
-        """Yield y alone, ``rows`` at a time."""
+        """Yield only y, ``rows`` at a time."""
         rows = check_count(rows, "rows")
         if self._y is None:
             raise ValueError("the rows must have targets, but this source has none: pass y")
@@ -110,7 +110,7 @@ class ArraySource:
             yield self._y[start : start + rows]
 
     def queries(self, rows: int) -> Iterator[tuple[Array, Array | None]]:
-        """Yield the queries and the weights, None if it has none, ``rows`` at a time."""
+        """Yield the queries and the weights (None without weights), ``rows`` at a time."""
         rows = check_count(rows, "rows")
         if self._query is None:
             raise ValueError("the rows must have queries, but this source has none: pass query=")
@@ -119,20 +119,20 @@ class ArraySource:
             yield self._query[part], None if self._weight is None else self._weight[part]
 
     def split(self, parts: int) -> list[RowSource]:
-        """Return ``parts`` sources of consecutive rows; with fewer rows, some are empty."""
+        """Split into ``parts`` sources of consecutive rows, some of which may be empty."""
         cuts = even_cuts(self.n_rows, check_count(parts, "parts"))
         return [self._part(start, stop) for start, stop in pairwise(cuts)]
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of the arrays that are in memory; those mapped from files count nothing."""
+        """Bytes of the arrays in memory; memory-mapped arrays do not count."""
         X = self._X
         held = [X.data, X.indices, X.indptr] if _is_sparse(X) else [X]
         held += [a for a in (self._y, self._weight, self._query) if a is not None]
         return sum(int(array.nbytes) for array in held if not _is_mapped(array))
 
     def at(self, indices: Any) -> ArraySource:
-        """Return the rows at ``indices`` as a source of their own: a copy; it may hold none."""
+        """Return a copy of the rows at ``indices`` as a source; it may be empty."""
         indices = np.asarray(indices, dtype=np.intp)
         part = copy.copy(self)
         part.n_rows = len(indices)
@@ -143,13 +143,13 @@ class ArraySource:
         return part
 
     def with_queries(self, query: Any) -> ArraySource:
-        """Return the same rows with the query of each, whole numbers or text."""
+        """Return the same rows with a query for each, integers or text."""
         found = copy.copy(self)
         found._query, found.has_query = _as_queries(query, self.n_rows), True
         return found
 
     def _part(self, start: int, stop: int) -> ArraySource:
-        """Return rows ``start`` to ``stop``, which need no checks again and may be none."""
+        """Return rows ``start`` to ``stop`` without checking them again; may be empty."""
         part = copy.copy(self)
         part.n_rows = stop - start
         part._X = _between(self._X, start, stop)
@@ -160,21 +160,21 @@ class ArraySource:
 
 
 def _as_rows(X: Any) -> Rows:
-    """Return X as a matrix of numbers, dense or CSR, without a copy where it is one already."""
+    """Return X as a numeric matrix, dense or CSR, without a copy if possible."""
     rows = X.tocsr() if _is_sparse(X) else np.asarray(X)
     if rows.dtype.kind == "O" and rows.ndim == 2:
         try:
             rows = np.asarray(rows, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise type(error)(
-                f"X must hold numbers, got objects that are none: {error}; encode them as numbers"
+                f"X must contain numbers, got other objects: {error}; encode them as numbers"
             ) from error
     check_matrix(rows.shape, rows.dtype, f"X (a {type(X).__name__})")
     return rows
 
 
 def _as_queries(query: Any, n_rows: int) -> Array:
-    """Return the queries of rows as an array, with a value in every row."""
+    """Return the queries as an array, with a value in every row."""
     values = np.asarray(query)
     check_query_shape(values.shape, n_rows, "qid")
     check_query(values, "qid")
@@ -185,8 +185,8 @@ def _between(X: Rows, start: int, stop: int) -> Rows:
     """Return rows ``start`` to ``stop`` as a view."""
     if not _is_sparse(X):
         return X[start:stop]
-    # scipy copies what it slices, and its constructor copies short views; parts of a source would
-    # double the memory. An empty matrix that is handed slices of the three arrays shares them.
+    # SciPy copies slices, and its constructor copies short views, so parts of a source would double
+    # the memory. Setting slices of the three arrays on an empty matrix shares them.
     first, last = X.indptr[start], X.indptr[stop]
     rows = type(X)((stop - start, X.shape[1]), dtype=X.dtype)
     rows.data, rows.indices = X.data[first:last], X.indices[first:last]
@@ -195,12 +195,12 @@ def _between(X: Rows, start: int, stop: int) -> Rows:
 
 
 def _is_sparse(X: Any) -> bool:
-    """Tell whether X is of one of scipy's sparse types."""
+    """Return whether X is a SciPy sparse matrix or array."""
     return bool(sparse.issparse(X))
 
 
 def _is_mapped(array: Any) -> bool:
-    """Tell whether the values of an array are those of a memory-mapped file."""
+    """Return whether an array is memory-mapped."""
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array, mmap.mmap)

@@ -1,4 +1,4 @@
-"""All that is particular to pyarrow: its errors and its columns as arrays."""
+"""Helpers for pyarrow: its errors, and its columns as arrays."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from mercer.storage import pyarrow
 
 @contextmanager
 def reading(path: Path, kind: str, explain: Callable[[str], str] | None = None) -> Iterator[None]:
-    """Name the file in whatever pyarrow says about it; ``explain`` may add what to do."""
+    """Add the file name to pyarrow's errors; ``explain`` may add a hint."""
     try:
         yield
     except (pyarrow().ArrowException, OSError, EOFError) as error:
-        said = str(error).strip().rstrip(".")
-        hint = explain(said) if explain is not None else ""
+        message = str(error).strip().rstrip(".")
+        hint = explain(message) if explain is not None else ""
         raise ValueError(
-            f"{path} cannot be read as {kind}: {said}"
-            f"{hint or '; it may be damaged or cut short, so write it anew'}"
+            f"{path} cannot be read as {kind}: {message}"
+            f"{hint or '; it may be damaged or truncated, so write it again'}"
         ) from error
 
 
@@ -38,7 +38,7 @@ def kind_of(type_: Any) -> str:
     """Return ``"number"``, ``"text"`` or the name of another type."""
     types, plain = pyarrow().types, value_type(type_)
     numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    # A column without a single value has the type null; it is read as NaN.
+    # A column without any value has the type null; it is read as NaN.
     if types.is_null(plain) or any(test(plain) for test in numbers):
         return "number"
     if types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain):
@@ -86,7 +86,7 @@ def to_piece(
 
 
 def _target(column: Any, dtype: np.dtype[Any], label: str) -> Array:
-    """Return a target as read; a missing number is NaN, and a missing label is refused."""
+    """Return a target; missing numbers become NaN, missing labels raise ValueError."""
     if dtype.kind == "O" and column.null_count:
         raise ValueError(
             f"target column {label} must have a label in every row, but {column.null_count} rows "
@@ -96,7 +96,7 @@ def _target(column: Any, dtype: np.dtype[Any], label: str) -> Array:
 
 
 def _values(column: Any, dtype: np.dtype[Any]) -> Array:
-    """Return numbers or text as read; a missing number is NaN, and a missing text None."""
+    """Return numbers or text; missing numbers become NaN, missing text None."""
     if dtype.kind == "O":
         return np.asarray(_decoded(column).to_numpy(zero_copy_only=False), dtype=object)
     values = _numbers(column)
@@ -104,7 +104,7 @@ def _values(column: Any, dtype: np.dtype[Any]) -> Array:
 
 
 def _numbers(column: Any) -> Array:
-    """Return a column of numbers as an array, NaN where it has no value."""
+    """Return a numeric column as an array, NaN for missing values."""
     pa, column = pyarrow(), _decoded(column)
     whole = pa.types.is_boolean(column.type) and not column.null_count
     if not (whole or pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):

@@ -1,4 +1,4 @@
-"""Blocks of rows as a fit reads them: finite, weighted by numbers of at least 0, y encoded."""
+"""Validated blocks of rows for a fit: finite X, nonnegative weights, encoded y."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.validation import check_finite, check_weight
 def checked_blocks(
     source: RowSource, targets: Targets, rows: int, *, partial: bool = False
 ) -> Iterator[tuple[RowBlock, Array]]:
-    """Yield blocks with their encoded targets; refuse what is not finite where it stands.
+    """Yield blocks with their encoded targets; raise ValueError at the first invalid row.
 
     With ``partial`` some rows may have no label, and NaN for a target. All weights of a shard may
     be 0: whether those of all rows are is known from their sum.
@@ -25,13 +25,13 @@ def checked_blocks(
             check_weight(block.weight, start=block.start)
         if block.y is None:
             raise ValueError(
-                "a fit needs targets, and the source has none: name the column (target=...)"
+                "fit needs targets, but the source has none: name the column (target=...)"
             )
         Y = targets.encode(block.y, block.start)
         if not partial and np.isnan(Y).any():
             at = block.start + int(np.flatnonzero(np.isnan(Y).any(axis=1))[0])
             raise ValueError(
-                f"y has no label at row {at}, and rows without one need sums over rows: use "
+                f"y has no label at row {at}, and unlabelled rows need moments: use "
                 f"basis='landmarks' or 'random_features', solver='ridge' and selection='gcv' or "
                 f"'kfold', or drop these rows"
             )
@@ -39,7 +39,7 @@ def checked_blocks(
 
 
 def labels_of(shard: Shard, targets: Targets) -> tuple[Array, Array]:
-    """Return the encoded targets (n, k) and the weights (n,) of a shard: a task."""
+    """Task: return the encoded targets (n, k) and the weights (n,) of a shard."""
     source = shard.source
     with shard.naming():
         blocks = list(checked_blocks(source, targets, max(1, source.n_rows)))

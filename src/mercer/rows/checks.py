@@ -1,4 +1,4 @@
-"""What every source refuses: wrong shapes, values that are no numbers, files that are not there."""
+"""Checks shared by all sources: shapes, dtypes, existing files."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from mercer.validation import closest
 
 
 def check_file(path: str | os.PathLike[str]) -> Path:
-    """Return ``path`` as an absolute path to a file that exists and is not empty.
+    """Return ``path`` as an absolute path to an existing, nonempty file.
 
-    It is absolute so that a source still finds its file in a worker with another working folder.
+    It is absolute because workers may have another working directory.
     """
     file = Path(path).expanduser().absolute()
     check_exists(file)
     if file.is_dir():
         raise IsADirectoryError(
-            f"{file} must be a file, got a folder; only a folder of .parquet files can be read "
-            f"as one source: give the path of one file in it"
+            f"{file} must be a file, got a folder; only folders of .parquet files can be read "
+            f"as one source: use the path of a file in it"
         )
     if file.stat().st_size == 0:
-        raise ValueError(f"{file} is empty (0 bytes): it must hold at least one row; write it anew")
+        raise ValueError(
+            f"{file} is empty (0 bytes): it must have at least one row; write it again"
+        )
     return file
 
 
 def check_exists(path: Path) -> None:
-    """Refuse a path that leads nowhere, naming the nearest file of the same folder."""
+    """Raise FileNotFoundError if a path does not exist, suggesting a similar file name."""
     if path.exists():
         return
     if not path.parent.is_dir():
@@ -43,7 +45,7 @@ def check_exists(path: Path) -> None:
 
 
 def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> None:
-    """Refuse anything but a matrix of real numbers with at least one row and one column."""
+    """Raise ValueError unless this is a real matrix with at least one row and one column."""
     if len(shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(shape)}D array instead: {label} must have the shape "
@@ -52,12 +54,12 @@ def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> No
         )
     if dtype.kind == "c":
         raise ValueError(
-            f"Complex data not supported: {label} must hold real numbers, got {dtype}; try its "
-            f".real and .imag as columns of their own"
+            f"Complex data not supported: {label} must contain real numbers, got {dtype}; try "
+            f".real and .imag as separate columns"
         )
     if dtype.kind not in "biuf":
         raise ValueError(
-            f"{label} must hold numbers, got dtype {dtype}: encode other values as numbers"
+            f"{label} must contain numbers, got dtype {dtype}: encode other values as numbers"
         )
     if 0 in shape:
         raise ValueError(
@@ -67,28 +69,28 @@ def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> No
 
 
 def check_labels(shape: tuple[int, ...], n_rows: int, label: str) -> None:
-    """Refuse targets that are not one value, or one row of values, a row of X."""
+    """Raise ValueError unless there is one target, or one row of targets, per row of X."""
     if len(shape) not in (1, 2):
         raise ValueError(
             f"{label} must have the shape (rows,) or (rows, outputs), got shape {shape}"
         )
     if shape[0] != n_rows:
         raise ValueError(
-            f"{label} must have one value a row of X: X has {n_rows} rows, {label} has {shape[0]}"
+            f"{label} must have one value per row of X: X has {n_rows} rows, {label} has {shape[0]}"
         )
 
 
 def check_weight_shape(shape: tuple[int, ...], n_rows: int, label: str) -> None:
-    """Refuse weights that are not one number a row of X."""
+    """Raise ValueError unless there is one weight per row of X."""
     if shape != (n_rows,):
         raise ValueError(
-            f"{label} must be 1-D with one number a row of X: X has {n_rows} rows, "
+            f"{label} must be 1-D with one number per row of X: X has {n_rows} rows, "
             f"{label} has the shape {shape}"
         )
 
 
 def check_query_shape(shape: tuple[int, ...], n_rows: int, label: str) -> None:
-    """Refuse queries that are not one value a row of X."""
+    """Raise ValueError unless there is one query per row of X."""
     if shape != (n_rows,):
         raise ValueError(
             f"{label} must be 1-D with the query of every row of X: X has {n_rows} rows, "
@@ -97,7 +99,7 @@ def check_query_shape(shape: tuple[int, ...], n_rows: int, label: str) -> None:
 
 
 def check_query(query: Array, label: str, *, start: int = 0) -> None:
-    """Refuse queries that are missing, naming the first row; an empty text counts as missing.
+    """Raise ValueError for missing queries, naming the first row; empty text is missing.
 
     >>> check_query(np.array([7, 7, 3]), "qid")
     """
@@ -117,17 +119,17 @@ def check_query(query: Array, label: str, *, start: int = 0) -> None:
             f"fill it in, or drop the row"
         )
     if kind == "O" and len({isinstance(value, str) for value in query}) > 1:
-        raise ValueError(f"{label} must be of one type, got both text and numbers: convert it")
+        raise ValueError(f"{label} must have one type, got both text and numbers: convert it")
 
 
 def _is_missing(value: Any) -> bool:
-    """Tell None, NaN, pandas' NA and empty text, without asking for pandas."""
+    """Return whether a value is None, NaN, pandas' NA or empty text, without importing pandas."""
     same = value == value
     return not isinstance(same, (bool, np.bool_)) or not same or value is None or value == ""
 
 
 def check_indices(indices: Any, n_rows: int) -> Array:
-    """Return row numbers as a 1-D integer array whose values all lie in the source."""
+    """Return row numbers as a 1-D integer array, all within the source."""
     wanted = np.asarray(indices)
     if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Pieces of rows as a reader gives them, cut and joined into blocks of the size asked for."""
+"""Cut and join the pieces that a reader returns into blocks of the requested size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mercer.contracts import Array
 
 
 class Piece(NamedTuple):
-    """Consecutive rows as they were read; what was not asked for, or is not there, is None."""
+    """Consecutive rows as they were read; parts that were not requested or are missing are None."""
 
     X: Array | None
     y: Array | None
@@ -20,7 +20,7 @@ class Piece(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """How many rows the piece holds."""
+        """The number of rows in the piece."""
         return next((len(part) for part in self if part is not None), 0)
 
     def between(self, start: int, stop: int) -> Piece:
@@ -31,8 +31,8 @@ class Piece(NamedTuple):
 def rechunk(pieces: Iterable[Piece], rows: int) -> Iterator[Piece]:
     """Yield the same rows in pieces of exactly ``rows`` rows; only the last may have fewer.
 
-    A block that lies within one piece is a view of it. Any other is filled as the pieces come, so
-    that no more than one block and one piece are in memory.
+    A block within one piece is a view of it. Other blocks are filled as pieces arrive, so that at
+    most one block and one piece are in memory.
 
     >>> pieces = [Piece(None, np.arange(3), None), Piece(None, np.arange(3, 5), None)]
     >>> [piece.y.tolist() for piece in rechunk(pieces, 2)]
@@ -73,7 +73,7 @@ def even_cuts(n_rows: int, parts: int) -> list[int]:
 
 
 def _joined(block: Array | None, labels: list[Piece], filled: int) -> Piece:
-    """Put a filled block and the labels of its pieces together."""
+    """Combine a filled block with the labels of its pieces."""
     y = [piece.y for piece in labels if piece.y is not None]
     weight = [piece.weight for piece in labels if piece.weight is not None]
     query = [piece.query for piece in labels if piece.query is not None]

@@ -1,4 +1,4 @@
-"""Which columns of a table are features, and which are the target, the weight and the query."""
+"""Select the columns of a table: features, target, weight and query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mercer.validation import closest
 
 @dataclass(frozen=True)
 class Selection:
-    """The columns of a table that are read, by name."""
+    """The names of the columns to read."""
 
     features: list[str]
     target: str | None = None
@@ -20,7 +20,7 @@ class Selection:
     query: str | None = None
 
     def names(self, *, features: bool = True, labels: bool = True) -> list[str]:
-        """Return the columns to read: the features, the target and others, or all of them."""
+        """Return the columns to read: features, labels (target, weight, query), or both."""
         chosen = list(self.features) if features else []
         if labels:
             chosen += [n for n in (self.target, self.weight, self.query) if n is not None]
@@ -35,7 +35,7 @@ def select_columns(
     columns: Sequence[str] | None,
     query: str | None = None,
 ) -> Selection:
-    """Return the columns asked for; ``columns=None`` means all but target, weight and query.
+    """Return the selected columns; ``columns=None`` means all but target, weight and query.
 
     >>> select_columns(["a", "b", "price"], "houses.csv", "price", None, None).features
     ['a', 'b']
@@ -43,7 +43,7 @@ def select_columns(
     repeated = _repeated(available)
     if repeated:
         raise ValueError(
-            f"{label} must have a name of its own for every column, but {repeated[0]!r} names "
+            f"{label} must have a distinct name for every column, but {repeated[0]!r} names "
             f"more than one: rename them, or add a first line of names if it has none"
         )
     if isinstance(columns, str):
@@ -59,7 +59,7 @@ def select_columns(
         if columns is not None and name in columns:
             raise ValueError(
                 f"columns must not list the {role}, got {name!r} as both a feature and the "
-                f"{role}: leave it out of columns="
+                f"{role}: remove it from columns="
             )
     for one, other in combinations(given, 2):
         if given[one] == given[other]:
@@ -76,40 +76,40 @@ def select_columns(
 
 
 def check_kinds(selection: Selection, kinds: Mapping[str, str], label: str) -> None:
-    """Refuse features and weights that are no numbers, targets and queries that are no text either.
+    """Raise ValueError if a column has the wrong kind; targets and queries may be text.
 
-    ``kinds`` says ``"number"``, ``"text"`` or the name of another type for every column.
+    ``kinds`` maps every column to ``"number"``, ``"text"`` or the name of another type.
     """
     for name in selection.features:
         if kinds[name] != "number":
             raise ValueError(text_column(name, kinds[name], label))
     if selection.weight is not None and kinds[selection.weight] != "number":
         raise ValueError(
-            f"the weight column {selection.weight!r} of {label} must hold numbers, "
+            f"the weight column {selection.weight!r} of {label} must contain numbers, "
             f"got {kinds[selection.weight]}: name another column"
         )
     if selection.target is not None and kinds[selection.target] not in ("number", "text"):
         raise ValueError(
-            f"the target column {selection.target!r} of {label} must hold numbers or labels, "
+            f"the target column {selection.target!r} of {label} must contain numbers or labels, "
             f"got {kinds[selection.target]}: convert it, or name another column"
         )
     if selection.query is not None and kinds[selection.query] not in ("number", "text"):
         raise ValueError(
-            f"the query column {selection.query!r} of {label} must hold numbers or text, "
+            f"the query column {selection.query!r} of {label} must contain numbers or text, "
             f"got {kinds[selection.query]}: convert it, or name another column"
         )
 
 
 def text_column(name: str, kind: str, label: str) -> str:
-    """Return the message for a feature that is no number."""
+    """Return the message for a feature column that is not numeric."""
     return (
-        f"feature columns must hold numbers, but column {name!r} of {label} holds {kind}: encode "
-        f"it as numbers, or leave it out with columns="
+        f"feature columns must be numeric, but column {name!r} of {label} contains {kind}: encode "
+        f"it as numbers, or exclude it with columns="
     )
 
 
 def _check_present(name: str, available: Sequence[str], label: str, what: str) -> None:
-    """Refuse a name that the table does not have."""
+    """Raise ValueError if the table has no such column."""
     if name not in available:
         raise ValueError(f"{label} has no {what} {name!r}{closest(name, available)}")
 

@@ -1,4 +1,4 @@
-"""Rows of a CSV file, streamed: the file is parsed a megabyte at a time and never held whole."""
+"""Rows of a CSV file, parsed a megabyte at a time and never loaded as a whole."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from mercer.rows.file_source import FileSource
 from mercer.storage import pyarrow
 
 BLOCK_BYTES = 2**20
-VALUE_BYTES = 64  # what one value may take; a line must fit into a block of the parser
-READ_AHEAD = 80  # blocks of memory that pyarrow's reader took at most when measured
+VALUE_BYTES = 64  # bytes per value; a line must fit into a block of the parser
+READ_AHEAD = 80  # the most blocks that pyarrow's reader was measured to hold
 
 
 class CsvSource(FileSource):
     """Rows of a delimited text file with a first line of column names, ``.gz`` or not.
 
-    Opening it reads it through once, which counts the rows and finds what cannot be read. The
-    first block of the file says which columns are text; all numbers are read as float64, so that
-    a decimal is fine after a million integers. Missing values become NaN. Any read begins at the
-    first row: random rows and parts cost a pass over the file each, and Parquet does better.
+    Opening it reads the whole file once, to count the rows and to find values that cannot be read.
+    The first block of the file determines which columns are text; all numbers are read as float64,
+    so a decimal may follow a million integers. Missing values become NaN. Every read starts at the
+    first row, so random rows and parts each cost a pass over the file; Parquet is faster.
 
     Parameters
     ----------
     path : str or path
         The file.
     target, weight : str or None
-        Names of the columns with the targets and the weights; None means that there are none.
+        Names of the columns with the targets and the weights; None means no such column.
     columns : list of str, or None
         Names of the features, in order; None means all the other columns.
     delimiter : str or None
-        None means a tab for ``.tsv`` files and else a comma.
+        None means a tab for ``.tsv`` files and a comma otherwise.
     query : str or None
-        Name of the column with the query of each row, numbers or text without gaps.
+        Name of the column with the query of each row, numbers or text without missing values.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class CsvSource(FileSource):
             self._names, str(self.path), target, weight, columns, query
         )
         kinds = {
-            # What pyarrow takes for binary is text in an encoding that it does not read.
+            # pyarrow reports text in an unsupported encoding as binary.
             name: "text that is not UTF-8" if str(type_) == "binary" else kind_of(type_)
             for name, type_ in found.items()
         }
@@ -89,7 +89,7 @@ class CsvSource(FileSource):
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of the blocks that the parser reads ahead and converts, an upper estimate."""
+        """An upper estimate of the bytes that the parser reads ahead and converts."""
         return READ_AHEAD * self._block_bytes
 
     def _pieces(
@@ -119,7 +119,7 @@ class CsvSource(FileSource):
         return np.array([0, self._total])
 
     def _reader(self, names: list[str] | None = None) -> Any:
-        """Open the file for parsing with the types known so far."""
+        """Open the file for parsing, with the types known so far."""
         csv = pyarrow(".csv")
         return csv.open_csv(
             self.path,
@@ -129,15 +129,14 @@ class CsvSource(FileSource):
         )
 
     def _validate(self, found: dict[str, Any], kinds: dict[str, str]) -> int:
-        """Settle the types of the columns, read the file through and return its number of rows."""
+        """Determine the column types, read the whole file and return its number of rows."""
         check_kinds(self._selection, kinds, str(self.path))
         pa = pyarrow()
         boolean = {name for name, type_ in found.items() if pa.types.is_boolean(type_)}
         for name in self._selection.names():
             number = kinds[name] == "number" and name not in boolean
             self._types[name] = pa.float64() if number else found[name]
-        # Integers may be classes or queries, so they stay integers unless a later row says
-        # otherwise.
+        # Integers may be classes or queries, so they stay integers unless a later row is not.
         labels = (self._selection.target, self._selection.query)
         whole = {name for name in labels if name is not None and pa.types.is_integer(found[name])}
         self._types.update({name: found[name] for name in whole})
@@ -158,7 +157,7 @@ class CsvSource(FileSource):
             return sum(batch.num_rows for batch in reader)
 
     def _fitting_block(self) -> int:
-        """Return a size of the parser's blocks that is sure to hold a line."""
+        """Return a block size for the parser that always holds a line."""
         with (
             reading(self.path, "CSV"),
             io.BufferedReader(pyarrow().input_stream(str(self.path))) as stream,
@@ -167,33 +166,33 @@ class CsvSource(FileSource):
         return max(BLOCK_BYTES, VALUE_BYTES * (header.count(self.delimiter.encode()) + 1))
 
     def _check_header(self) -> None:
-        """Refuse a first line of decimals, which is a row and not the names of columns."""
+        """Raise ValueError if the first line is decimals, a row instead of column names."""
         number = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
         if all(number.fullmatch(name) for name in self._names) and not all(
             name.strip().isdigit() for name in self._names
         ):
             raise ValueError(
-                f"{self.path} must begin with a line of column names, got the numbers "
+                f"{self.path} must start with a line of column names, got the numbers "
                 f"{', '.join(self._names[:5])}: add a line of names"
             )
 
     def _explain(self, message: str) -> str:
-        """Return what to do about a message of pyarrow."""
+        """Return a hint for an error message of pyarrow."""
         if "Expected" in message and "columns" in message:
-            return "; every line must have as many values as the first: mend that line"
+            return "; every line must have as many values as the first: fix that line"
         if "UTF8" in message:
             return "; the text must be UTF-8: save the file in that encoding"
         column = self._column_of(message)
         if column:
             return (
-                f"; column {column!r} looked different at the beginning of "
-                f"the file: mend that value, encode the column as numbers, or leave it out with "
+                f"; column {column!r} has another type at the beginning of "
+                f"the file: fix that value, encode the column as numbers, or exclude it with "
                 f"columns="
             )
         return ""
 
     def _column_of(self, message: str) -> str:
-        """Return the name of the column that a message of pyarrow is about, or nothing."""
+        """Return the name of the column in an error message of pyarrow, or an empty string."""
         column = re.search(r"In CSV column #(\d+)", message)
         known = column is not None and int(column[1]) < len(self._names)
         return self._names[int(column[1])] if column is not None and known else ""

@@ -1,4 +1,4 @@
-"""Partitions of Dask arrays and data frames as shards, read where they are."""
+"""Partitions of Dask arrays and data frames as shards."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mercer.rows.shards import Shard, ShardMethods
 
 
 def is_partitioned(X: Any) -> bool:
-    """Whether X is a Dask array or data frame; Dask need not be installed to tell."""
+    """Return whether X is a Dask array or data frame, without importing Dask."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
 @dataclass(frozen=True)
 class Partition(ShardMethods):
-    """A shard that is computed each time it is looked at; an engine may compute it elsewhere."""
+    """A shard that is computed on every access; an engine may compute it on a worker."""
 
     number: int
     name: str
@@ -41,7 +41,7 @@ def partitions(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> 
     X : dask array of shape (n, d), or dask data frame
         Its blocks of rows are the shards.
     y, weight, query : dask or NumPy arrays or series, or names of columns of the data frame
-        Cut like X.
+        Partitioned like X.
     """
     from dask import delayed
 
@@ -80,13 +80,13 @@ def partitions(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> 
 
 
 def _cut_like(value: Any, rows: Any, count: int, name: str) -> list[Any]:
-    """Cut y, weights or queries like the blocks of X."""
+    """Partition y, weights or queries like X."""
     if is_partitioned(value):
         known = rows is not None and not np.isnan(rows).any()
         if hasattr(value, "chunks") and known and not np.isnan(value.chunks[0]).any():
             if sum(value.chunks[0]) != sum(rows):
                 raise ValueError(
-                    f"{name} must have one entry a row of X, which has {sum(rows)} rows; got "
+                    f"{name} must have one entry per row of X, which has {sum(rows)} rows; got "
                     f"{sum(value.chunks[0])}"
                 )
             value = value.rechunk({0: rows, **dict.fromkeys(range(1, value.ndim), -1)})
@@ -94,24 +94,24 @@ def _cut_like(value: Any, rows: Any, count: int, name: str) -> list[Any]:
         if len(parts) != count:
             raise ValueError(
                 f"{name} must have as many partitions as X, which has {count}; got {len(parts)}: "
-                f"make both from one collection, or repartition one"
+                f"create both from one collection, or repartition one"
             )
         return parts
     if rows is None or np.isnan(rows).any():
         raise ValueError(
-            f"{name} must be a Dask collection, or the name of a column, where the partitions of X "
+            f"{name} must be a Dask collection, or the name of a column, if the partitions of X "
             f"have no known size; got {type(value).__name__}"
         )
     array = np.asarray(value)
     if len(array) != sum(rows):
         raise ValueError(
-            f"{name} must have one entry a row of X, which has {sum(rows)} rows; got {len(array)}"
+            f"{name} must have one entry per row of X, which has {sum(rows)} rows; got {len(array)}"
         )
     return np.split(array, np.cumsum(rows)[:-1])
 
 
 def _shard(number: int, X: Any, y: Any, weight: Any, query: Any, taken: list[str]) -> Shard:
-    """Build the shard of one partition: a task."""
+    """Task: build the shard of one partition."""
     name, names = f"shard {number} (a partition)", None
     if hasattr(X, "columns"):
         y, weight, query = (
@@ -123,7 +123,7 @@ def _shard(number: int, X: Any, y: Any, weight: Any, query: Any, taken: list[str
     y, weight, query = (
         value.to_numpy() if hasattr(value, "to_numpy") else value for value in (y, weight, query)
     )
-    if not X.shape[0]:  # a partition that a filter has emptied
+    if not X.shape[0]:  # a partition emptied by a filter
         empty = ArraySource(np.zeros((1, X.shape[1])), [0], None, names).at([])
         return Shard(number, name, empty if query is None else empty.with_queries(query))
     return Shard(number, name, ArraySource(X, y, weight, names, query=query))

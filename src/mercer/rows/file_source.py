@@ -1,4 +1,4 @@
-"""What all sources that read files share: blocks, random rows and parts from one way to read."""
+"""The base class of file sources: blocks, random rows and parts from one reading method."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from mercer.rows.checks import check_indices, check_query
 from mercer.rows.chunks import Piece, even_cuts, rechunk
 from mercer.validation import check_count
 
-UNEVEN = 1.5  # how many times its even share a part may be for the sake of an easy beginning
-PIECE_BYTES = 2**23  # small enough to stay in cache, large enough to make the overhead small
+UNEVEN = 1.5  # largest ratio of a part to its even share when cuts move to boundaries
+PIECE_BYTES = 2**23  # small enough for the cache, large enough for a low overhead
 
 
 class FileSource(ABC):
-    """Rows ``start`` to ``start + n_rows`` of files, read anew each time; it pickles as its path.
+    """Rows ``start`` to ``start + n_rows`` of files, read every time; it is pickled by path.
 
-    A subclass says how to read a range of rows (``_pieces``) and where reading can begin without
-    going through the rows before (``_boundaries``).
+    A subclass defines how to read a range of rows (``_pieces``) and where reading can start without
+    reading the rows before (``_boundaries``).
     """
 
     n_rows: int
@@ -44,7 +44,7 @@ class FileSource(ABC):
         feature_names: list[str] | None = None,
     ) -> None:
         if n_rows == 0:
-            raise ValueError(f"{label} must hold at least one row, got none: write it anew")
+            raise ValueError(f"{label} must contain at least one row, got none: write it again")
         self.label = label
         self.n_rows = n_rows
         self.n_features = n_features
@@ -58,19 +58,19 @@ class FileSource(ABC):
     def _pieces(
         self, start: int, stop: int, rows: int, *, features: bool = True, labels: bool = True
     ) -> Iterator[Piece]:
-        """Yield rows ``start`` to ``stop`` of the files, best at most ``rows`` at a time.
+        """Yield rows ``start`` to ``stop`` of the files, preferably at most ``rows`` at a time.
 
-        ``features`` asks for X and ``labels`` for y, the weights and the queries.
+        ``features`` is whether to read X; ``labels``, whether to read y, weights and queries.
         """
 
     @abstractmethod
     def _boundaries(self) -> Array:
-        """Return the rows at which reading can begin, from 0 to the number of rows of the files."""
+        """Return the rows at which reading can start, from 0 to the number of rows of the files."""
 
     @property
     @abstractmethod
     def resident_bytes(self) -> int:
-        """Bytes this source keeps in memory while it is read, beyond the blocks it yields."""
+        """Bytes that the source holds in memory while it is read, besides the yielded blocks."""
 
     def blocks(self, rows: int) -> Iterator[RowBlock]:
         """Yield all rows in order, ``rows`` at a time; ``start`` counts from 0 in every source."""
@@ -80,7 +80,7 @@ class FileSource(ABC):
             start += piece.n_rows
 
     def targets(self, rows: int) -> Iterator[Array]:
-        """Yield y alone, ``rows`` at a time, without reading X."""
+        """Yield only y, ``rows`` at a time, without reading X."""
         if not self.has_target:
             raise ValueError(
                 f"the rows of {self.label} must have targets, but it was opened without any: "
@@ -91,7 +91,7 @@ class FileSource(ABC):
                 yield piece.y
 
     def queries(self, rows: int) -> Iterator[tuple[Array, Array | None]]:
-        """Yield the queries and the weights, None if it has none, ``rows`` at a time, without X."""
+        """Yield queries and weights (None without weights), ``rows`` at a time, without X."""
         if not self.has_query:
             raise ValueError(
                 f"the rows of {self.label} must have queries, but it was opened without any: "
@@ -120,15 +120,15 @@ class FileSource(ABC):
         return out
 
     def split(self, parts: int) -> list[RowSource]:
-        """Return ``parts`` sources of consecutive rows; with fewer rows than that, some are empty.
+        """Split into ``parts`` sources of consecutive rows; some are empty if there are fewer rows.
 
-        The cuts are where reading can begin, or at any row where that would be too uneven.
+        The cuts are where reading can start, or at any row if that would be too uneven.
         """
         cuts = [self._start + cut for cut in even_cuts(self.n_rows, check_count(parts, "parts"))]
         return [self._part(low, high) for low, high in pairwise(self._snapped(cuts))]
 
     def _snapped(self, cuts: list[int]) -> list[int]:
-        """Move the inner cuts to boundaries, unless those are too few or the parts too uneven."""
+        """Move the inner cuts to boundaries, unless they are too few or parts too uneven."""
         bounds = np.unique(self._boundaries())
         bounds = bounds[(bounds > cuts[0]) & (bounds < cuts[-1])]
         spare = len(bounds) - len(cuts[1:-1])
@@ -136,7 +136,7 @@ class FileSource(ABC):
             return cuts
         snapped = cuts[:1]
         for index, cut in enumerate(cuts[1:-1]):
-            # The cuts still to come need a boundary each, so this one must leave them enough.
+            # Each remaining cut needs a boundary, so leave enough of them.
             free = bounds[: spare + index + 1]
             free = free[free > snapped[-1]]
             snapped.append(int(free[np.abs(free - cut).argmin()]))
@@ -145,24 +145,24 @@ class FileSource(ABC):
         return snapped if largest <= UNEVEN * self.n_rows / (len(cuts) - 1) else cuts
 
     def _part(self, start: int, stop: int) -> FileSource:
-        """Return rows ``start`` to ``stop`` of the files as a source of their own."""
+        """Return rows ``start`` to ``stop`` of the files as a source."""
         part = copy.copy(self)
         part._start, part.n_rows = start, stop - start
         return part
 
     def _piece_rows(self) -> int:
-        """Return how many rows make a piece of ``PIECE_BYTES``."""
+        """Return the number of rows in a piece of ``PIECE_BYTES``."""
         return max(1, PIECE_BYTES // (self.n_features * self._dtype.itemsize))
 
     def _blocks_of(self, rows: int, *, features: bool) -> Iterator[Piece]:
-        """Yield all rows of this source in pieces of exactly ``rows`` rows but for the last."""
-        # A block is filled in place, so one larger than the source would be a waste of memory.
+        """Yield all rows of this source in pieces of exactly ``rows`` rows, except for the last."""
+        # A block is filled in place, so one larger than the source would waste memory.
         rows = min(check_count(rows, "rows"), max(1, self.n_rows))
         stop = self._start + self.n_rows
         return rechunk(self._counted(self._start, stop, rows, features=features), rows)
 
     def _counted(self, start: int, stop: int, rows: int, **what: bool) -> Iterator[Piece]:
-        """Yield the pieces of a range; refuse missing queries and files that became shorter."""
+        """Yield the pieces of a range; raise ValueError for missing queries or a truncated file."""
         if start == stop:
             return
         count = 0
@@ -174,16 +174,16 @@ class FileSource(ABC):
         if count != stop - start:
             raise ValueError(
                 f"{self.label} must not change while it is read: rows {start} to {stop} were "
-                f"wanted, got {count} of them; open it again"
+                f"requested, got {count} of them; open it again"
             )
 
     def _runs(self, ordered: Array) -> list[tuple[int, int]]:
-        """Cut sorted row numbers where whole units between two boundaries can be left out."""
+        """Cut sorted row numbers where whole units between two boundaries can be skipped."""
         runs: list[tuple[int, int]] = []
         adjacent = False
         for first, last in pairwise(np.searchsorted(ordered, self._boundaries()).tolist()):
             if first < last:
-                # Neighbors are read in one go, so that a file is not opened once a unit.
+                # Neighbors are read together, so that a file is not opened once per unit.
                 runs.append((runs.pop()[0] if adjacent else first, last))
             adjacent = first < last
         return runs

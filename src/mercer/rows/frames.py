@@ -1,4 +1,4 @@
-"""Data frames as arrays, whichever library they are of."""
+"""Convert data frames of any library to arrays."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mercer.rows.column_selection import text_column
 
 
 def from_frame(X: Any) -> tuple[Array, list[str]] | None:
-    """Return the numbers of a data frame and the names of its columns; None for anything else.
+    """Return the values and column names of a data frame; None for anything else.
 
-    All columns must be numbers. The array is float32 if all of them are and else float64, and a
-    missing value is NaN.
+    All columns must be numeric. The array is float32 if all columns are, otherwise float64; missing
+    values become NaN.
     """
     try:
         import narwhals as nw
@@ -29,14 +29,14 @@ def from_frame(X: Any) -> tuple[Array, list[str]] | None:
     single = all(kind == nw.Float32 for kind in frame.schema.values())
     out = np.empty(frame.shape, dtype=np.float32 if single else np.float64)
     for index, name in enumerate(frame.columns):
-        # The cast comes first: integers and booleans with missing values would become objects.
+        # Cast first: integers and booleans with missing values would become objects.
         column = frame[name] if single else frame[name].cast(nw.Float64)
         out[:, index] = column.to_numpy()
     return out, [str(name) for name in frame.columns]
 
 
 def _from_duck(X: Any) -> tuple[Array, list[str]] | None:
-    """Do the same without narwhals for whatever has named columns and a ``to_numpy``."""
+    """Do the same without narwhals for anything with named columns and ``to_numpy``."""
     if not (hasattr(X, "to_numpy") and hasattr(X, "columns")):
         return None
     names = [str(name) for name in X.columns]

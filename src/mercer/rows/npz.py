@@ -1,4 +1,4 @@
-"""Rows of NumPy's own files: ``.npy``, memory-mapped, and ``.npz``, streamed out of the archive."""
+"""Rows of NumPy files: ``.npy`` (memory-mapped) and ``.npz`` (streamed)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from mercer.validation import closest
 
 
 class NpySource(FileSource):
-    """Rows of a ``.npy`` file that is memory-mapped: only what is used is read.
+    """Rows of a memory-mapped ``.npy`` file: only what is used is read.
 
     Parameters
     ----------
     path : str or path
-        A 2-D array of numbers; objects are refused, since they would need pickle.
+        A 2-D numeric array; objects are not supported, since they would need pickle.
     y_path : str or path, or None
         Another ``.npy`` file with the targets, of shape (n,) or (n, k).
     """
@@ -55,11 +55,11 @@ class NpySource(FileSource):
 
     @property
     def resident_bytes(self) -> int:
-        """Nothing: the system drops mapped pages when it needs the memory."""
+        """Zero: the system drops mapped pages when it needs the memory."""
         return 0
 
     def take(self, indices: Array) -> Rows:
-        """Return the rows at ``indices``, in the order of ``indices``, reading those alone."""
+        """Return the rows at ``indices``, in the order of ``indices``, reading only those."""
         wanted = check_indices(indices, self.n_rows) + self._start
         return np.ascontiguousarray(_mapped(self.path)[wanted], dtype=self._dtype)
 
@@ -77,24 +77,24 @@ class NpySource(FileSource):
             )
 
     def _boundaries(self) -> Array:
-        # Any row will do, which leaves nothing to gain from cutting at particular ones.
+        # Reading can start at any row, so no particular cuts are preferred.
         return np.array([0, self._start + self.n_rows])
 
 
 class NpzSource(FileSource):
-    """Rows of a ``.npz`` archive, stored or compressed, read block by block out of the archive.
+    """Rows of a ``.npz`` archive, stored or compressed, read block by block.
 
-    An array in Fortran order is the exception: the values of a row are spread over all of it, so
-    it is loaded whole whenever it is read. Save ``np.ascontiguousarray(X)`` to have it streamed.
-    Every read begins at the first row, since compressed data has no other way in.
+    Arrays in Fortran order are the exception: the values of a row are spread over the whole array,
+    so it is loaded completely on every read. Save ``np.ascontiguousarray(X)`` to stream it. Every
+    read starts at the first row, since compressed data allow no random access.
 
     Parameters
     ----------
     path : str or path
         The archive.
     X, y, weight, query : str or None
-        Names of its arrays. ``y="y"`` may be missing, which means no target; None is not read.
-        ``query`` is that with the query of each row, numbers or text.
+        Names of its arrays. ``y="y"`` may be missing, which means no target; arrays named None are
+        not read. ``query`` contains the query of each row, numbers or text.
     """
 
     def __init__(
@@ -124,12 +124,12 @@ class NpzSource(FileSource):
         if query is not None:
             if query in (X, self._y, weight):
                 raise ValueError(
-                    f"query must be an array of its own, got {query!r}, which is X, y or weight too"
+                    f"query must be a separate array, got {query!r}, which is also X, y or weight"
                 )
             check_query_shape(headers[query].shape, shape[0], f"{query!r} in {self.path}")
             if headers[query].dtype.kind not in "biufUS":
                 raise ValueError(
-                    f"{query!r} in {self.path} must hold numbers or text, got dtype "
+                    f"{query!r} in {self.path} must contain numbers or text, got dtype "
                     f"{headers[query].dtype}: convert it, or name another array"
                 )
         self._total = shape[0]
@@ -145,7 +145,7 @@ class NpzSource(FileSource):
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of arrays in Fortran order, the only ones held whole."""
+        """Bytes of arrays in Fortran order, the only ones loaded as a whole."""
         return self._whole
 
     def _pieces(
@@ -177,8 +177,8 @@ def _mapped(path: Path) -> Array:
     try:
         return npy.open_memmap(path, mode="r")
     except (ValueError, EOFError, OSError) as error:
-        said = str(error).rstrip(".")
+        message = str(error).rstrip(".")
         raise ValueError(
-            f"{path} cannot be read as .npy: {said}; it must be a whole array of numbers or text, "
-            f"so save it anew with np.save"
+            f"{path} cannot be read as .npy: {message}; it must be a complete array of numbers "
+            f"or text, so save it again with np.save"
         ) from error

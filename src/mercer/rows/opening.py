@@ -1,4 +1,4 @@
-"""From what a user has at hand, a path or arrays, to a source of rows."""
+"""Open paths, data frames and arrays as sources of rows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mercer.rows.svmlight_lines import is_svmlight
 from mercer.validation import closest
 
 Columns = Sequence[str] | None
-#: Extensions of svmlight files; ``.txt`` may be one, too.
+#: Extensions of svmlight files; ``.txt`` may also be one.
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 
 
 class Opener(Protocol):
-    """What opens one kind of file."""
+    """A function that opens one kind of file."""
 
     def __call__(
         self,
@@ -54,20 +54,19 @@ def open_rows(
     path : str or path
         A ``.csv``, ``.tsv`` (either with ``.gz`` after it), ``.parquet``, ``.npy``, ``.npz`` or
         svmlight file (``.svm``, ``.svmlight``, ``.libsvm``, ``.letor``, or ``.txt`` if its first
-        line is one of svmlight), or a folder of ``.parquet`` files.
+        line is in svmlight format), or a folder of ``.parquet`` files.
     target, weight : str or None
         The columns with the targets and the weights. For ``.npz`` these are names of arrays (and
         ``y`` is the target if there is one); for ``.npy`` the target is the path of another file.
-        Svmlight files have a target of their own, and no weights.
+        Svmlight files contain a target and no weights.
     columns : list of str, or None
-        The features; None means all other columns. NumPy and svmlight files have no names to
-        choose by.
+        The features; None means all other columns. NumPy and svmlight files have no column names.
     query : str or None
-        The column, or array of ``.npz``, with the query of each row, where rows are ranked within
-        queries. The ``qid`` of svmlight files is read without being asked for.
+        The column, or array of ``.npz``, with the query of each row, for rankings within queries.
+        The ``qid`` of svmlight files is always read.
     n_features : int or None
-        How many features an svmlight file has, where it may lack the last ones. Other files say it
-        themselves.
+        The number of features of an svmlight file, if it may lack the last ones. Not needed for
+        other files.
     """
     file = Path(path).expanduser()
     check_exists(file.absolute())
@@ -80,13 +79,13 @@ def open_rows(
     if _holds_svmlight(file):
         return _open_svmlight(file, target, weight, columns, query, n_features)
     raise ValueError(
-        f"the extension of {file} must be that of a known kind of file, got "
+        f"the extension of {file} must be one of a supported file format, got "
         f"{file.suffix or 'none'!r}{closest(file.suffix, (*OPENERS, *SVMLIGHT))}"
     )
 
 
 def names_columns(path: str | os.PathLike[str]) -> bool:
-    """Tell whether the columns of a file have names: those of NumPy and svmlight files have none.
+    """Return whether the columns of a file have names; not for NumPy and svmlight files.
 
     >>> names_columns("rows.csv"), names_columns("rows.npz"), names_columns("rows.svm")
     (True, False, False)
@@ -101,7 +100,7 @@ def _holds_svmlight(file: Path) -> bool:
 
 
 def as_source(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> RowSource:
-    """Return the rows of X as a source, whatever X is: a source, a path, a data frame or an array.
+    """Return the rows of X as a source; X may be a source, a path, a data frame or an array.
 
     With a path, ``y``, ``weight`` and ``query`` are names of columns.
 
@@ -121,8 +120,8 @@ def as_source(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> R
         for name, value in given.items():
             if value is not None:
                 raise ValueError(
-                    f"{name} must be part of the source when X is one, got {name} next to a "
-                    f"{type(X).__name__}: give it to the source instead"
+                    f"{name} must be part of the source if X is a source, got {name} next to a "
+                    f"{type(X).__name__}: pass it to the source instead"
                 )
         return X
     frame = from_frame(X)
@@ -139,12 +138,12 @@ def _open_npy(
     *,
     query: str | None,
 ) -> RowSource:
-    """Open ``.npy``; the target is a file of its own."""
+    """Open ``.npy``; the target is a separate file."""
     _refuse_columns(path, columns)
     for name, value in (("weight", weight), ("query", query)):
         if value is not None:
             raise ValueError(
-                f"{name} must be None for .npy files, which hold one array, got {value!r}: try "
+                f"{name} must be None for .npy files, which contain one array, got {value!r}: try "
                 f"ArraySource(np.load(path, mmap_mode='r'), y, {name}={name})"
             )
     return NpySource(path, target)
@@ -158,7 +157,7 @@ def _open_npz(
     *,
     query: str | None,
 ) -> RowSource:
-    """Open ``.npz``; the target, the weight and the query are arrays of their own."""
+    """Open ``.npz``; the target, the weight and the query are separate arrays."""
     _refuse_columns(path, columns)
     source = NpzSource(path, y="y" if target is None else target, weight=weight, query=query)
     if target is not None and not source.has_target:
@@ -174,36 +173,36 @@ def _open_svmlight(
     query: str | None,
     n_features: int | None,
 ) -> RowSource:
-    """Open an svmlight file, whose lines say which number is what."""
+    """Open an svmlight file."""
     _refuse_columns(path, columns)
     if target is not None:
         raise ValueError(
             f"target must be None for {path}, since the label of an svmlight file is the first "
-            f"number of a line, got {target!r}: leave it out"
+            f"number of a line, got {target!r}: omit it"
         )
     if weight is not None:
         raise ValueError(
             f"weight must be None for {path}, since svmlight files have no weights, got "
-            f"{weight!r}: leave it out, or load the rows and try ArraySource(X, y, weight)"
+            f"{weight!r}: omit it, or load the rows and try ArraySource(X, y, weight)"
         )
     if query not in (None, "qid"):
         raise ValueError(
             f"query must be None or 'qid' for {path}, which is what svmlight files call it, got "
-            f"{query!r}: leave it out"
+            f"{query!r}: omit it"
         )
     source = SvmlightSource(path, n_features)
     if query is not None and not source.has_query:
         raise ValueError(
-            f"{path} must have queries if query is given, got lines without qid: leave it out"
+            f"{path} must have queries if query is given, got lines without qid: omit it"
         )
     return source
 
 
 def _refuse_columns(path: Path, columns: Columns) -> None:
-    """Refuse a choice of columns where they have no names."""
+    """Raise ValueError if columns are selected in a file without column names."""
     if columns is not None:
         raise ValueError(
-            f"columns must be None for {path}, since such files have no names of columns: choose "
+            f"columns must be None for {path}, since such files have no column names: select them "
             f"before saving, or try ArraySource(X[:, indices])"
         )
 

@@ -1,4 +1,4 @@
-"""Rows of Parquet files, read one row group at a time and only the columns that are needed."""
+"""Rows of Parquet files, read one row group at a time and only the needed columns."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ Paths = str | os.PathLike[str]
 
 
 class ParquetSource(FileSource):
-    """Rows of a Parquet file, of several, or of all those in a folder.
+    """Rows of one Parquet file, of several, or of all files in a folder.
 
-    Opening it reads the footers alone. Random rows and parts read only the row groups they touch.
-    A missing value among the features becomes NaN.
+    Opening it reads only the footers. Random rows and parts read only the row groups they touch.
+    Missing values in features become NaN.
 
     Parameters
     ----------
     path : str or path, or a list of them
         A file, a folder (its ``.parquet`` files sorted by name), or files in the order given.
     target, weight : str or None
-        Names of the columns with the targets and the weights; None means that there are none.
+        Names of the columns with the targets and the weights; None means no such column.
     columns : list of str, or None
         Names of the features, in order; None means all the other columns of the first file.
     query : str or None
-        Name of the column with the query of each row, numbers or text without gaps.
+        Name of the column with the query of each row, numbers or text without missing values.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ParquetSource(FileSource):
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of the decoded pages of the columns and of the rows on their way into a block."""
+        """Bytes of the decoded pages of the columns, and of the rows copied into a block."""
         pages = len(self._selection.names()) * (2 * PAGE_BYTES + BUFFER_BYTES)
         return min(pages, self._largest) + 2 * PIECE_BYTES
 
@@ -134,14 +134,14 @@ class ParquetSource(FileSource):
 
 
 def _open(path: Path) -> Any:
-    """Open a file so that its columns are read in small buffers rather than all ahead."""
+    """Open a file so that its columns are read in small buffers instead of all at once."""
     return pyarrow(".parquet").ParquetFile(
         path, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
     )
 
 
 def _files(path: Paths | Sequence[Paths]) -> list[Path]:
-    """Return the files that are meant."""
+    """Return the list of files."""
     if not isinstance(path, (str, os.PathLike)):
         if not path:
             raise ValueError("path must name at least one Parquet file, got an empty list")
@@ -154,8 +154,8 @@ def _files(path: Paths | Sequence[Paths]) -> list[Path]:
     if not files:
         others = ", ".join(sorted(entry.name for entry in folder.iterdir())[:5])
         raise ValueError(
-            f"{folder} must hold .parquet files, got {others or 'an empty folder'}: give the path "
-            f"of a file, or of the folder that the files are directly in"
+            f"{folder} must have .parquet files, got {others or 'an empty folder'}: use the path "
+            f"of a file, or of the folder that directly contains the files"
         )
     return [check_file(file) for file in files]
 
@@ -163,7 +163,7 @@ def _files(path: Paths | Sequence[Paths]) -> list[Path]:
 def _checked_types(
     selection: Selection, schemas: list[Any], paths: list[Path]
 ) -> dict[str, list[Any]]:
-    """Return the types of every needed column, a file each, all of them of the same kind."""
+    """Return the types of every needed column, one per file, all of the same kind."""
     types: dict[str, list[Any]] = {name: [] for name in selection.names()}
     for schema, path in zip(schemas, paths, strict=True):
         for name in types:
@@ -176,7 +176,7 @@ def _checked_types(
             if found != first:
                 raise ValueError(
                     f"all files must have the same kind of values in a column, but column {name!r} "
-                    f"holds {found} in {path} and {first} in {paths[0]}: write one of them anew"
+                    f"contains {found} in {path} and {first} in {paths[0]}: rewrite one of them"
                 )
             types[name].append(schema.field(name).type)
     check_kinds(

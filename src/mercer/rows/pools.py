@@ -1,4 +1,4 @@
-"""Rows whose labels are not known, or not asked for: sums over them need no y."""
+"""Unlabelled rows, for sums that need no y."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mercer.contracts import Array, RowBlock, Rows, RowSource
 
 
 class Pool:
-    """The rows of a source, with 0 for every target; the source's own labels are not looked at.
+    """The rows of a source, with 0 for every target; the labels of the source are ignored.
 
     >>> from mercer.rows import ArraySource
     >>> next(Pool(ArraySource(np.ones((2, 3)))).blocks(5)).y
@@ -40,10 +40,10 @@ class Pool:
             yield np.zeros(min(rows, self.n_rows - start))
 
     def split(self, parts: int) -> list[RowSource]:
-        """Return parts of consecutive rows."""
+        """Split into parts of consecutive rows."""
         return [Pool(part) for part in self.source.split(parts)]
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes that the source keeps in memory."""
+        """Bytes that the source holds in memory."""
         return self.source.resident_bytes

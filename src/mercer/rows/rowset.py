@@ -1,10 +1,10 @@
-"""All rows of a fit, wherever they are: shards, and the engine that runs tasks on them.
+"""All rows of a fit, as shards and the engine that runs tasks on them.
 
 .. math:: \\sum_i f(x_i) = \\sum_j \\sum_{i \\in D_j} f(x_i)
 
-A task is a function of a shard that can be imported. Whatever a fit needs of the rows is written
-once as a task, and its results are added, listed, or left where they were made. Rows in one place
-are one shard, worked on in the calling thread, whose blocks run on threads.
+A task is an importable function of a shard. Everything a fit needs from the rows is written once as
+a task, and its results are added, collected, or left where they were computed. Rows in one place
+are a single shard, processed by the calling thread, with its blocks on threads.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from mercer.rows.shards import Shard, ShardFacts, describe, take
 
 
 class Placed:
-    """Items on an engine, one a shard: shards themselves, or what a task has made of them.
+    """Items on an engine, one per shard: the shards themselves, or results of a task.
 
     Parameters
     ----------
     engine : Engine
         Runs the tasks.
     items : sequence
-        As the engine has placed them.
+        The items, as placed by the engine.
     sent : Communication or None
-        Records what is sent; None in one place, where nothing is.
+        Records what is sent; None in one place, where nothing is sent.
     """
 
     def __init__(self, engine: Engine, items: Sequence[Any], sent: Communication | None) -> None:
@@ -48,8 +48,8 @@ class Placed:
     ) -> list[Any]:
         """Run a task on every item; return the results, in order.
 
-        ``record`` names the exchange, of ``to_shard`` numbers and of what the largest shard
-        returns. ``light`` tasks take milliseconds.
+        ``record`` names the exchange in the communication record, with ``to_shard`` numbers sent
+        and as many received as the largest shard returns. ``light`` tasks take milliseconds.
         """
         parts = self.engine.map(task, self.items, *common, label=label, light=light)
         self._record(record, to_shard, parts)
@@ -76,7 +76,7 @@ class Placed:
         return total
 
     def hold(self, task: Callable[..., Any], *common: Any) -> Placed:
-        """Run a task on every item and leave each result where it was made."""
+        """Run a task on every item and leave each result where it was computed."""
         return Placed(self.engine, self.engine.hold(task, self.items, *common), self.sent)
 
     def _record(self, what: str, to_shard: int, parts: Sequence[Any]) -> None:
@@ -85,20 +85,21 @@ class Placed:
 
 
 class RowSet(Placed):
-    """What a fit sees of rows: tasks over shards, and single rows.
+    """``sum_i f(x_i) = sum_j sum_(i in D_j) f(x_i)``: all access of a fit to the rows.
 
-    There is no way to read all rows of several shards in one place.
+    It runs tasks over shards and can take single rows. All rows of several shards can never be read
+    in one place.
 
     Parameters
     ----------
     engine : Engine
         Runs the tasks.
     shards : sequence
-        As the engine has placed them.
+        The items, as placed by the engine.
     facts : sequence of ShardFacts
-        What is known of each; shards without rows are left out.
+        Facts about each shard; shards without rows are skipped.
     one_place : bool
-        Whether the only shard is all rows in this thread: then nothing is sent.
+        Whether there is a single shard, processed in this thread, so that nothing is sent.
 
     Examples
     --------
@@ -117,7 +118,7 @@ class RowSet(Placed):
     ) -> None:
         present = [number for number, fact in enumerate(facts) if fact.rows or one_place]
         if not present:
-            raise ValueError("the shards must hold at least one row, got none in any of them")
+            raise ValueError("at least one shard must contain rows, got none in any of them")
         placed = [shards[number] for number in present]
         super().__init__(engine, placed, None if one_place else Communication(len(present)))
         self.one_place, self.numbers = one_place, present
@@ -146,7 +147,7 @@ class RowSet(Placed):
     def over_shards(
         cls, engine: Engine, shards: Sequence[Any], summarize: Callable[[RowSource], Any]
     ) -> RowSet:
-        """Place shards on an engine, and look at each: its size, and a summary of its y."""
+        """Place shards on an engine, and get the size and a summary of y of each."""
         placed = engine.place(shards)
         facts = engine.map(describe, placed, summarize, label="looking")
         return cls(engine, placed, facts)
@@ -158,11 +159,11 @@ class RowSet(Placed):
         return dict(zip(self.numbers, map(slice, [0, *ends[:-1]], ends), strict=True))
 
     def reading(self, reading: Reading) -> Reading:
-        """Return how a task reads its shard: shards run side by side, on one core each."""
+        """Return how a task reads its shard: shards run in parallel, on one core each."""
         return reading if self.one_place else replace(reading, lanes=1)
 
     def share(self, value: Any, record: str = "", numbers: int | None = None) -> Any:
-        """Return a value that all tasks take, sent once to each shard."""
+        """Return a value for all tasks, sent once to each shard."""
         if self.sent is not None and record:
             self.sent.record(record, count_numbers(value) if numbers is None else numbers, 0)
         return self.engine.share(value)
@@ -182,7 +183,7 @@ class RowSet(Placed):
         return out
 
     def _shard_at(self, indices: Array) -> Array:
-        """Return which of the shards holds each row."""
+        """Return the shard of each row."""
         return np.searchsorted(self._ends, indices, side="right")
 
     def split_indices(self, indices: Array) -> dict[int, Array]:
@@ -195,7 +196,7 @@ class RowSet(Placed):
         return found
 
     def blocks(self, rows: int) -> Iterator[RowBlock]:
-        """Yield the rows in blocks if they are in one place; nothing if they are in shards."""
+        """Yield the rows in blocks if they are in one place; nothing for several shards."""
         return self.items[0].source.blocks(rows) if self.one_place else iter(())
 
 

@@ -1,4 +1,4 @@
-"""Rows in shards: how they are cut, and what is known of each."""
+"""Shards: how rows are split, and the facts about each shard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLAIN = (ValueError, MemoryLimitError)
 
 
 class ShardMethods:
-    """What tasks ask of a shard beside its rows."""
+    """Methods of shards, besides access to rows."""
 
     number: int
     name: str
@@ -27,19 +27,19 @@ class ShardMethods:
     progress: Progress | None = None
 
     def seed(self, base: int) -> int:
-        """Return the seed of this shard's draws: the base itself for all rows in one place."""
+        """Return the seed of this shard; the base itself for rows in one place."""
         if not self.name:
             return base
         return int(np.random.default_rng([base, self.number]).integers(2**63))
 
     def report(self, stage: str, done: int) -> None:
-        """Report rows that are done with a stage."""
+        """Report the number of rows finished in a stage."""
         if self.progress is not None:
             self.progress(stage, done, self.source.n_rows)
 
     @contextmanager
     def naming(self) -> Iterator[None]:
-        """Name the shard in errors about its rows."""
+        """Add the name of the shard to errors about its rows."""
         try:
             yield
         except ValueError as error:
@@ -50,9 +50,9 @@ class ShardMethods:
 
 @dataclass(frozen=True)
 class Shard(ShardMethods):
-    """Some of the rows, with a number and a name for messages.
+    """A part of the rows, with a number, and a name for messages.
 
-    The one shard that is all rows in one place has no name, and a progress bar to report to.
+    The single shard of rows in one place has no name, and a progress bar.
     """
 
     number: int
@@ -63,7 +63,7 @@ class Shard(ShardMethods):
 
 @dataclass(frozen=True)
 class ShardFacts:
-    """What the driver knows of a shard; ``targets`` sums up y."""
+    """What the driver knows about a shard; ``targets`` is a summary of y."""
 
     rows: int
     features: int
@@ -73,9 +73,10 @@ class ShardFacts:
 
 
 def cut(source: RowSource, shards: int, rng: np.random.Generator | None = None) -> list[Shard]:
-    """Cut a source into shards of nearly equal size: consecutive rows, or at random for arrays.
+    """Split a source into shards of nearly equal size: consecutive rows, or random for arrays.
 
-    Files are cut where reading can begin; a seed is only for arrays. Queries of arrays stay whole.
+    Files are split where reading can start; ``rng`` is only for arrays. Queries of arrays are not
+    split.
     """
     if isinstance(source, ArraySource) and source.has_query:
         return cut_by_label(source, dealt_queries(_queries_of(source), shards, rng), shards)
@@ -94,15 +95,15 @@ def cut(source: RowSource, shards: int, rng: np.random.Generator | None = None) 
 
 
 def cut_by_label(source: ArraySource, labels: Any, shards: int | None = None) -> list[Shard]:
-    """Cut an array by a label for every row: one shard for each, in the order of the labels.
+    """Split an array by a label for every row: one shard per label, in label order.
 
-    Rows of a query follow each other in a shard.
+    Rows of a query are consecutive within a shard.
     """
     labels = np.asarray(labels)
     check_same_length(source.n_rows, labels, "shard_labels")
     if labels.ndim != 1:
         raise ValueError(
-            f"shard_labels must be one label a row, got an array of shape {labels.shape}"
+            f"shard_labels must be one label per row, got an array of shape {labels.shape}"
         )
     if shards is not None:
         codes, names = labels, list(range(shards))
@@ -120,10 +121,10 @@ def cut_by_label(source: ArraySource, labels: Any, shards: int | None = None) ->
 
 
 def dealt_queries(codes: Array, shards: int, rng: np.random.Generator | None) -> Array:
-    """Return a shard for every row, so that queries stay whole and shards are of like size.
+    """Return a shard for every row, with whole queries and shards of similar size.
 
-    The longest queries are dealt first, each to the shard that has the fewest rows; without a
-    generator shards are stretches of consecutive queries.
+    The longest queries are assigned first, each to the shard with the fewest rows; without a
+    generator, shards are consecutive queries.
 
     >>> dealt_queries(np.array([0, 0, 0, 1, 2, 2]), 2, None).tolist()
     [0, 0, 0, 1, 1, 1]
@@ -144,13 +145,13 @@ def dealt_queries(codes: Array, shards: int, rng: np.random.Generator | None) ->
 
 
 def _queries_of(source: ArraySource) -> Array:
-    """Return the number of each row's query."""
+    """Return the query number of each row."""
     query, _ = next(iter(source.queries(max(1, source.n_rows))))
     return np.unique(query, return_inverse=True)[1].ravel()
 
 
 def describe(shard: Shard, summarize: Callable[[RowSource], Any]) -> ShardFacts:
-    """Return the facts of a shard: a task."""
+    """Task: return the facts about a shard."""
     source = shard.source
     with shard.naming():
         targets = summarize(source) if source.n_rows and source.has_target else None
@@ -160,6 +161,6 @@ def describe(shard: Shard, summarize: Callable[[RowSource], Any]) -> ShardFacts:
 
 
 def take(shard: Shard, wanted: dict[int, Array]) -> Rows:
-    """Return the rows of a shard that are wanted: a task."""
+    """Task: return the requested rows of a shard."""
     with shard.naming():
         return shard.source.take(wanted[shard.number])

@@ -1,7 +1,7 @@
-"""Rows of svmlight and LETOR files, the usual form of ranking data, read a chunk at a time.
+"""Rows of svmlight and LETOR files, the usual format of ranking data, read in chunks.
 
-A line is ``label qid:query index:value index:value ... # comment``; ``qid`` may be left out, and so
-may features that are 0.
+A line is ``label qid:query index:value index:value ... # comment``; ``qid`` and features that are 0
+are optional.
 """
 
 from __future__ import annotations
@@ -22,27 +22,26 @@ from mercer.rows.svmlight_lines import content, fault_of, has_qid
 from mercer.validation import check_count
 
 CHUNK_BYTES = 2**23
-CHUNK_ROWS = 2**13  # scikit-learn's reader takes time quadratic in the rows to collect their qid
-PARSED = 5  # bytes of memory that a byte of text took at most when measured, as it was parsed
+CHUNK_ROWS = 2**13  # scikit-learn's reader is quadratic in the number of rows with qid
+PARSED = 5  # the most bytes of memory per byte of text measured while parsing
 
 
 class SvmlightSource(FileSource):
-    """Rows of a file of lines ``label qid:query index:value ...``, as LETOR's data sets are.
+    """Rows of a file with lines ``label qid:query index:value ...``, as in LETOR data sets.
 
-    Opening it reads it through once, which finds what cannot be read, the number of features and
-    where chunks of a few megabytes begin; random rows and parts then read only the chunks they
-    touch. Rows are given dense, in float64, as ranking data are dense; a file of many thousand
-    features of which few are not 0 is better loaded with scikit-learn's ``load_svmlight_file``,
-    whose sparse rows a fit takes. The label is the target, and ``qid``, which must be on all lines
-    or on none, the query.
+    Opening it reads the whole file once, to find lines that cannot be read, the number of features
+    and the start of chunks of a few megabytes; random rows and parts then read only the chunks they
+    touch. Rows are dense, in float64, as is usual for ranking data. Load a file with many thousand
+    features, mostly 0, with scikit-learn's ``load_svmlight_file`` instead; fit accepts its sparse
+    rows. The label is the target, and ``qid``, which must be on all lines or on none, is the query.
 
     Parameters
     ----------
     path : str or path
-        The file. Blank lines and what follows a ``#`` are passed over.
+        The file. Blank lines and comments after ``#`` are ignored.
     n_features : int or None
-        The number of features, which may be more than the file shows: those of a test file may
-        lack the last ones. None means up to the largest index in the file.
+        The number of features, which may be more than in the file: a test file may lack the last
+        ones. None means the largest index in the file.
     zero_based : bool or "auto"
         Whether the first feature has the index 0 or 1; "auto" means 1 unless an index 0 occurs.
 
@@ -73,7 +72,7 @@ class SvmlightSource(FileSource):
         if wanted is not None and wanted < held:
             raise ValueError(
                 f"n_features must be at least the {held} features of {self.path}, got {wanted}: "
-                f"give more, or leave it out"
+                f"use a larger number, or omit it"
             )
         self._offsets, self._bounds = found.offsets, found.bounds
         super().__init__(
@@ -86,13 +85,13 @@ class SvmlightSource(FileSource):
         )
         if not self.n_features:
             raise ValueError(
-                f"{self.path} must hold at least one feature, got labels alone: give n_features= "
+                f"{self.path} must contain at least one feature, got only labels: set n_features= "
                 f"if all features are 0"
             )
 
     @property
     def resident_bytes(self) -> int:
-        """Bytes of a chunk as it is parsed and of its rows on their way into a block."""
+        """Bytes of a chunk while it is parsed, and of its rows copied into a block."""
         return PARSED * int(np.diff(self._offsets).max()) + PIECE_BYTES
 
     def _pieces(
@@ -120,7 +119,7 @@ class SvmlightSource(FileSource):
     def _chunk(
         self, stream: IO[bytes], chunk: int, *, features: bool
     ) -> tuple[Any | None, Array, Array]:
-        """Read a chunk: its features as sparse rows if asked for, its labels and its queries."""
+        """Read a chunk: its labels and queries, and its features as sparse rows if requested."""
         begin, end = (int(offset) for offset in self._offsets[chunk : chunk + 2])
         stream.seek(begin)
         data = stream.read(end - begin)
@@ -141,7 +140,7 @@ class SvmlightSource(FileSource):
 
 
 class _Index(NamedTuple):
-    """Where chunks begin, in bytes and in rows, and what all lines have in common."""
+    """The start of chunks, in bytes and in rows, and properties shared by all lines."""
 
     offsets: Array
     bounds: Array
@@ -151,7 +150,7 @@ class _Index(NamedTuple):
 
 
 def _indexed(path: Path, first: int) -> _Index:
-    """Read a file through; refuse what is no line of features whose indices begin at ``first``."""
+    """Read a whole file; raise ValueError for invalid lines. Indices start at ``first``."""
     offsets, counts, extremes = [0], [0], []
     position, line, query = 0, 1, None
     for lines in _chunks(path):
@@ -181,7 +180,7 @@ def _indexed(path: Path, first: int) -> _Index:
 
 
 def _chunks(path: Path) -> Iterator[list[bytes]]:
-    """Yield the lines of a file, those of a chunk at a time."""
+    """Yield the lines of a file, one chunk at a time."""
     with path.open("rb") as stream:
         while lines := stream.readlines(CHUNK_BYTES):
             for low in range(0, len(lines), CHUNK_ROWS):
@@ -192,7 +191,7 @@ def _parsed(
     data: bytes, zero_based: bool, n_features: int | None = None
 ) -> tuple[Any, Array, Array]:
     """Return the features of lines as sparse rows, their labels and their queries."""
-    from sklearn.datasets import load_svmlight_file  # a fifth of a second, for these files alone
+    from sklearn.datasets import load_svmlight_file  # takes 0.2 s, only needed here
 
     X, y, query = load_svmlight_file(
         io.BytesIO(data), n_features=n_features, zero_based=zero_based, query_id=True
@@ -201,7 +200,7 @@ def _parsed(
 
 
 def _labels(data: bytes) -> tuple[Array, Array]:
-    """Return the labels and queries of lines without a look at their features.
+    """Return the labels and queries of lines without parsing their features.
 
     >>> _labels(b"2 qid:7 1:0.5\\n\\n0 qid:8 # none\\n")
     (array([2., 0.]), array([7, 8]))
@@ -211,21 +210,21 @@ def _labels(data: bytes) -> tuple[Array, Array]:
     return np.array([float(head[0]) for head in heads]), np.array(queries, dtype=np.int64)
 
 
-def _broken(path: Path, lines: Sequence[bytes], line: int, first: int, said: str) -> str:
-    """Return the message for the first line that cannot be read; ``line`` is the number of one."""
+def _broken(path: Path, lines: Sequence[bytes], line: int, first: int, message: str) -> str:
+    """Return the message for the first invalid line; ``line`` is the number of the first one."""
     for number, text in enumerate(map(content, lines), line):
         fault = fault_of(text, first) if text else ""
         if fault:
-            return f"line {number} of {path} cannot be read as svmlight: {fault}; mend that line"
+            return f"line {number} of {path} cannot be read as svmlight: {fault}; fix that line"
     last = line + len(lines) - 1
-    return f"lines {line} to {last} of {path} cannot be read as svmlight: {said}; mend them"
+    return f"lines {line} to {last} of {path} cannot be read as svmlight: {message}; fix them"
 
 
 def _uneven(path: Path, lines: Sequence[bytes], line: int, query: bool) -> str:
-    """Return the message for the first line that has no qid unlike those before, or has one."""
+    """Return the message for the first line whose qid is missing or unexpected."""
     texts = enumerate(map(content, lines), line)
     number = next(number for number, text in texts if text and has_qid(text) != query)
     return (
         f"{path} must have a qid on all lines or on none, but line {number} has "
-        f"{'none' if query else 'one'}, unlike those before: mend that line"
+        f"{'none' if query else 'one'}, unlike those before: fix that line"
     )

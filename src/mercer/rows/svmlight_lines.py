@@ -1,4 +1,4 @@
-"""Lines of svmlight and LETOR files: what is wrong with one, and how they are written."""
+"""Validate and write lines of svmlight and LETOR files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SNIFF_BYTES = 2**20
 
 
 def content(line: bytes) -> bytes:
-    """Return a line without its comment and the blanks around it.
+    """Return a line without its comment and surrounding whitespace.
 
     >>> content(b" 1 qid:3 1:0.5 # docid = 7\\n")
     b'1 qid:3 1:0.5'
@@ -29,32 +29,32 @@ def content(line: bytes) -> bytes:
 
 
 def has_qid(text: bytes) -> bool:
-    """Tell whether a line has a query."""
+    """Return whether a line has a query."""
     return any(token.startswith(b"qid") for token in text.split(None, 2)[1:2])
 
 
 def fault_of(text: bytes, first: int = 0) -> str:
-    """Return what is wrong with a line, or nothing; features count from ``first``.
+    """Return the error in a line, or an empty string; feature indices start at ``first``.
 
     >>> fault_of(b"2 qid:10 1:0.5 3:x")
     "the value of a feature must be a number, got '3:x'"
     """
     label, *pairs = text.split()
     if _number(label) is None:
-        return f"a line must begin with a label that is a number, got {_shown(label)}"
+        return f"a line must start with a numeric label, got {_shown(label)}"
     if pairs and pairs[0].startswith(b"qid"):
         query = _whole(pairs[0].partition(b":")[2])
         if query is None or abs(query) > LARGEST_QUERY:
-            return f"qid must be a whole number after a colon, got {_shown(pairs[0])}"
+            return f"qid must be an integer after a colon, got {_shown(pairs[0])}"
         pairs = pairs[1:]
     previous = first - 1
     for pair in pairs:
         name, colon, value = pair.partition(b":")
         index = _whole(name)
         if name == b"qid":
-            return f"qid must come right after the label and once, got {_shown(pair)} later on"
+            return f"qid must come once, right after the label, got {_shown(pair)} later"
         if not colon or index is None:
-            return f"features must be index:value with a whole number as index, got {_shown(pair)}"
+            return f"features must be index:value with an integer index, got {_shown(pair)}"
         if not first <= index <= LARGEST_INDEX:
             return f"indices must be from {first} to {LARGEST_INDEX}, got {_shown(pair)}"
         if index <= previous:
@@ -66,7 +66,7 @@ def fault_of(text: bytes, first: int = 0) -> str:
 
 
 def is_svmlight(path: Path) -> bool:
-    """Tell whether the first line of a file that is no comment has a label and features."""
+    """Return whether the first line of a file, after comments, has a label and features."""
     with path.open("rb") as stream:
         while line := stream.readline(SNIFF_BYTES):
             text = content(line)
@@ -78,27 +78,26 @@ def is_svmlight(path: Path) -> bool:
 def write_svmlight(
     path: str | os.PathLike[str], X: Any, y: Any, qid: Any = None, comment: str | None = None
 ) -> None:
-    """Write rows as lines ``label qid:query index:value ...``, as other rankers read them.
+    """Write rows as lines ``label qid:query index:value ...``, for use with other rankers.
 
-    Rows of a query are put one after another, since many readers need that: queries in the order
-    of their first rows, and the rows of each in their own. The first feature has the index 1, as
-    in LETOR's files. Features that are 0 are left out but for the last one of the first line,
-    which tells a reader how many there are. Numbers have all their digits: what is read is what
-    was written.
+    Rows of a query are written consecutively, since many readers need that: queries in the order of
+    their first rows, and the rows of each in the original order. The first feature has the index 1,
+    as in LETOR files. Features that are 0 are omitted, except for the last one of the first line,
+    which shows the number of features. Numbers are written with full precision, so that they are
+    read back exactly.
 
     Parameters
     ----------
     path : str or path
-        The file, which is replaced if it is there.
+        The file; it is replaced if it exists.
     X : array of shape (n, d), or scipy sparse rows
-        Numbers.
+        The features.
     y : array of shape (n,)
-        The label of each row: numbers.
+        The numeric label of each row.
     qid : array of shape (n,), or None
-        The query of each row: whole numbers.
+        The query of each row, integers.
     comment : str or None
-        Text for the top of the file, where every line of it follows a ``#``; not all readers take
-        comments.
+        Text for the top of the file, each line after a ``#``; not all readers support comments.
 
     Examples
     --------
@@ -114,7 +113,7 @@ def write_svmlight(
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.dtype.kind not in "biuf":
         raise ValueError(
-            f"y must be 1-D with a number for every row, since svmlight files have one label a "
+            f"y must be 1-D with a number for every row, since svmlight files have one label per "
             f"line, got shape {labels.shape} and dtype {labels.dtype}: encode labels as numbers"
         )
     source = ArraySource(X, labels, query=qid)
@@ -135,10 +134,10 @@ def write_svmlight(
 
 
 def _by_query(qid: Array) -> Array:
-    """Return the order of rows that puts those of a query one after another."""
+    """Return an order in which the rows of a query are consecutive."""
     if qid.dtype.kind not in "iu":
         raise ValueError(
-            f"qid must be whole numbers, since svmlight files have no others, got dtype "
+            f"qid must be integers, as required by svmlight files, got dtype "
             f"{qid.dtype}: number them with np.unique(qid, return_inverse=True)[1]"
         )
     _, first, codes = np.unique(qid, return_index=True, return_inverse=True)
@@ -161,7 +160,7 @@ def _features(X: Any, *, show_last: bool) -> Iterator[list[str]]:
 
 
 def _text(value: float) -> str:
-    """Return a number with the fewest digits that tell it from all others."""
+    """Return the shortest text that reads back as the same number."""
     return repr(value).removesuffix(".0")
 
 
@@ -174,7 +173,7 @@ def _number(text: bytes) -> float | None:
 
 
 def _whole(text: bytes) -> int | None:
-    """Return text as a whole number, or None."""
+    """Return text as an integer, or None."""
     try:
         return int(text)
     except ValueError:
@@ -182,5 +181,5 @@ def _whole(text: bytes) -> int | None:
 
 
 def _shown(text: bytes) -> str:
-    """Return text for a message."""
+    """Return text, shortened for a message."""
     return repr(text[:40].decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Which rows: for landmarks, for labels, and for folds."""
+"""How to sample rows: for landmarks, labels and folds."""
 
 from mercer.sampling.choosing import BY_KERNEL, chosen_rows, pool_size
 from mercer.sampling.dictionaries import bless, recursive_dictionary

@@ -1,4 +1,4 @@
-"""Landmarks by what they add: leverage scores, or randomly pivoted Cholesky."""
+"""Choose landmarks by leverage scores or randomly pivoted Cholesky."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from mercer.sampling.dictionaries import bless, recursive_dictionary
 from mercer.sampling.leverage import Dictionary
 from mercer.sampling.pivoted_cholesky import pivoted_cholesky
 
-#: Rows that landmarks are chosen from, for each landmark, and at least.
+#: Candidate rows per landmark, and the smallest number of candidates.
 POOL, LEAST = 20, 10_000
 
 DICTIONARIES: dict[str, Callable[..., Dictionary]] = {
     "leverage": recursive_dictionary,
     "bless": bless,
 }
-#: Names of the ways to choose rows that look at the kernel.
+#: Names of the sampling methods that use the kernel.
 BY_KERNEL = (*DICTIONARIES, "rpcholesky")
 
 
 def pool_size(size: int) -> int:
-    """Return of how many rows ``size`` landmarks are chosen."""
+    """Return the number of candidate rows for ``size`` landmarks."""
     return max(LEAST, POOL * size)
 
 
 def chosen_rows(how: str, kernel: Kernel, X: Rows, size: int, rng: np.random.Generator) -> Array:
     """Return ``size`` rows of X, each once, in increasing order.
 
-    "leverage" and "bless" draw them with probabilities proportional to approximate leverage scores,
-    at a penalty that suits so many rows; "rpcholesky" takes the pivots of a Cholesky factor.
+    "leverage" and "bless" draw rows with probabilities proportional to approximate leverage scores,
+    at a penalty suited to that many rows; "rpcholesky" takes the pivots of a randomly pivoted
+    Cholesky factor.
     """
     n = X.shape[0]
     if size >= n:
@@ -46,7 +47,7 @@ def chosen_rows(how: str, kernel: Kernel, X: Rows, size: int, rng: np.random.Gen
     weights[rows] = 0.0
     left = size - len(rows)
     present = int(np.count_nonzero(weights))
-    if present < left:  # scores that are all 0: the kernel has nothing left to tell
+    if present < left:  # all remaining scores are 0
         weights = np.where(np.isin(np.arange(n), rows), 0.0, weights + 1e-300)
     if left:
         more = rng.choice(n, size=left, replace=False, p=weights / weights.sum())

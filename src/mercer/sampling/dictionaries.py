@@ -1,6 +1,6 @@
-"""Dictionaries for leverage scores, built from few rows: recursively, and by BLESS.
+"""Dictionaries of rows for leverage scores: recursive sampling and BLESS.
 
-Both take rows that are in memory; where there are more, a uniform sample of them stands for all.
+Both work on rows in memory; for larger data, pass a uniform sample.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from mercer.kernels import Kernel
 from mercer.sampling.leverage import Dictionary
 from mercer.validation import check_number
 
-#: Rows up to which a dictionary is simply all of them.
+#: Up to this many rows, the dictionary is simply all of them.
 SMALL = 200
-#: How many times the effective dimension a dictionary holds, where rows are kept one by one.
+#: Size of a dictionary relative to the effective dimension, where rows are kept one by one.
 OVERSAMPLING = 3.0
-#: Rows that a dictionary holds beside, uniformly, so that few dimensions are seen well, too.
+#: Extra uniform rows in a dictionary, so that it also works for a small effective dimension.
 ALWAYS = 50
-#: Rows that parameters of a kernel are taken from, where they are left open.
+#: Rows from which unresolved kernel parameters are estimated.
 SAMPLE = 2000
 #: The ratio of one penalty of BLESS to the next.
 STEP = 2.0
@@ -37,23 +37,23 @@ def recursive_dictionary(
     """Return a dictionary by recursion (Musco and Musco, 2017, *Recursive sampling for the Nystroem
     method*).
 
-    Rows are halved at random until few are left. On the way back, the dictionary of each half
-    scores the rows of twice as many, and each of them is kept with a probability proportional to
-    its score.
+    Row i is kept with probability ``p_i = min(1, c l_i(alpha))``, l_i its approximate leverage
+    score. Rows are halved at random until few are left. On the way back, the dictionary of each
+    half scores the rows of the next larger set.
 
     Parameters
     ----------
     kernel : Kernel
-        With its parameters in numbers.
+        A kernel with numeric parameters.
     X : rows
         All rows, in memory.
     rng : Generator
-        Draws them.
+        Random generator for the draws.
     alpha : float or None
-        The penalty that scores are for.
+        The penalty of the leverage scores.
     size : int or None
-        Instead of alpha: the penalty is such that about ``size`` rows suffice, what the spectrum
-        leaves beyond the first ``size / (4 log size)`` values, shared among them.
+        Used instead of alpha: the penalty is set so that about ``size`` rows suffice. It is the sum
+        of the eigenvalues beyond the first ``size / (4 log size)``, divided by that number.
     """
     n = X.shape[0]
     kernel = _resolved(kernel, X, alpha)
@@ -72,7 +72,7 @@ def recursive_dictionary(
         if rows == n:
             return dictionary
         scores = dictionary.scores(X[order[:rows]])
-        # The next level has twice the rows: what is kept of this one stands for both halves.
+        # The next level has twice the rows: those kept here represent both halves.
         wanted = np.minimum(1.0, _enough(scores.sum()) * scores + ALWAYS / rows)
         at = np.flatnonzero(rng.random(rows) < wanted)
         if not len(at):
@@ -82,14 +82,14 @@ def recursive_dictionary(
 
 
 def _resolved(kernel: Kernel, X: Rows, alpha: float | None) -> Kernel:
-    """Return the kernel with its parameters in numbers; refuse an alpha that leaves no scores."""
+    """Return the kernel with numeric parameters; check alpha."""
     if alpha is not None:
         check_number(alpha, "alpha", above=0.0)
     return kernel.fitted(X[:SAMPLE])
 
 
 def _enough(dimension: float) -> float:
-    """Return by how much scores are multiplied, so that all directions are seen."""
+    """Return the oversampling factor of the scores, so that all directions are covered."""
     return OVERSAMPLING * max(1.0, float(np.log(max(dimension, 2.0))))
 
 
@@ -113,9 +113,10 @@ def bless(
     """Return a dictionary by bottom-up leverage score sampling (Rudi, Calandriello, Carratino and
     Rosasco, 2018, *On fast leverage score sampling and optimal learning*).
 
-    The penalty falls from the largest kernel value by halves. For each, uniform candidates are
-    scored by the dictionary before, and a new one is drawn from them by their scores. Arguments are
-    those of :func:`recursive_dictionary`; with ``size`` it ends when a dictionary has as many rows.
+    The penalty is halved repeatedly, starting from the largest kernel value. For each penalty,
+    uniform candidates are scored by the previous dictionary, and a new dictionary is drawn from
+    them according to their scores. The parameters are those of :func:`recursive_dictionary`; with
+    ``size``, the procedure stops when a dictionary has that many rows.
     """
     n = X.shape[0]
     kernel = _resolved(kernel, X, alpha)

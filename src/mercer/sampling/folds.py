@@ -1,4 +1,4 @@
-"""Deal rows to folds at random."""
+"""Assign rows to folds at random."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from mercer.contracts import Array
 def fold_labels(
     rows: int, n_splits: int, rng: np.random.Generator, held_out: float | None = None
 ) -> Array:
-    """Return a random fold for each of ``rows`` rows, as even as can be.
+    """Return a random fold for each of ``rows`` rows, in folds of nearly equal size.
 
-    With ``held_out`` there are two, and the second has that share of the rows, rounded at random:
-    on average over many blocks of rows the share is exact. Of two rows or more, each gets some.
+    With ``held_out`` there are two folds, and the second holds that share of the rows, rounded at
+    random so that the share is exact on average over many blocks. With at least two rows, neither
+    fold is empty.
 
     >>> sorted(fold_labels(5, 2, np.random.default_rng(0)).tolist())
     [0, 0, 0, 1, 1]

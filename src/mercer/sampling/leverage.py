@@ -1,16 +1,16 @@
-"""Ridge leverage scores: what each row matters to a fit with penalty alpha.
+"""Ridge leverage scores: the influence of each row on a fit with penalty alpha.
 
 .. math:: \\ell_i(\\alpha) = \\big(K (K + \\alpha n I)^{-1}\\big)_{ii}, \\qquad
           \\sum_i \\ell_i(\\alpha) = \\mathcal{N}(\\alpha),
 
-the effective dimension. Exact scores take a matrix of all rows. Through a dictionary of rows Z,
-each there with probability p_j, they are
+the effective dimension. Exact scores need the kernel matrix of all rows. With a dictionary of rows
+Z, each included with probability p_j, they are approximated by
 
 .. math:: \\tilde\\ell(x) = \\frac{1}{\\alpha n}
           \\big(K(x, x) - k_Z(x)' (K_{ZZ} + \\alpha n P)^{-1} k_Z(x)\\big), \\qquad
           P = \\operatorname{diag}(p),
 
-for any number of rows, block by block.
+which can be evaluated for any number of rows, block by block.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from scipy.linalg import lapack, solve_triangular
 from mercer.contracts import Array, Rows
 from mercer.kernels import Kernel
 
-#: Entries of kernel values that are in memory together.
+#: Number of kernel values held in memory at a time.
 ENTRIES = 2**22
-#: How often a Cholesky factorization is tried, each time with more added.
+#: How often a Cholesky factorization is attempted, each time with a larger diagonal shift.
 ATTEMPTS = 16
 
 
 def exact_scores(kernel: Kernel, X: Rows, alpha: float) -> Array:
-    """Return the scores of all rows by their definition; n^3 steps, for tests and small n.
+    """Return ``diag(K (K + alpha n I)^-1)`` by definition, in O(n^3): for tests and small n.
 
     >>> from mercer.kernels import Linear
     >>> exact_scores(Linear(), np.array([[1.0], [1.0], [2.0]]), alpha=1.0).round(3)
@@ -45,9 +45,9 @@ def exact_scores(kernel: Kernel, X: Rows, alpha: float) -> Array:
 
 @dataclass(frozen=True)
 class Dictionary:
-    """Rows that stand for all rows, and with which probability each was taken.
+    """A weighted sample of rows that represents all rows: the points Z and probabilities p.
 
-    ``penalty`` is ``alpha n`` of the rows that it stands for.
+    ``penalty`` is ``alpha n`` for the n rows that the sample represents.
     """
 
     kernel: Kernel
@@ -57,11 +57,11 @@ class Dictionary:
     indices: Array  # which rows the points are
 
     def __post_init__(self) -> None:
-        # Scaled by the roots of probabilities the penalty is the same everywhere.
+        # Scaled by the square roots of the probabilities, the penalty is the same everywhere.
         root = np.sqrt(self.probability)
         K = self.kernel(self.points) / np.outer(root, root)
         jitter = np.finfo(float).eps * float(np.trace(K))
-        # Less than rounding is no penalty; without any kernel values there is nothing to divide.
+        # A penalty below rounding has no effect; if all kernel values are 0, use a positive scale.
         least = max(jitter / len(K), np.finfo(float).tiny)
         object.__setattr__(self, "penalty", max(self.penalty, least))
         for attempt in range(ATTEMPTS):
@@ -72,14 +72,14 @@ class Dictionary:
                 break
         else:
             raise ValueError(
-                "the kernel matrix of the rows that were drawn has no Cholesky factor: scale the "
+                "the kernel matrix of the sampled rows has no Cholesky factor: scale the "
                 "columns, or use a larger alpha"
             )
         object.__setattr__(self, "_factor", factor)
         object.__setattr__(self, "_root", root)
 
     def scores(self, X: Rows) -> Array:
-        """Return the scores of rows, at most 1."""
+        """Return ``(K(x, x) - k_Z(x)'(K_ZZ + alpha n P)^-1 k_Z(x)) / (alpha n)``, at most 1."""
         step = max(1, ENTRIES // max(1, len(self.probability)))
         parts = [self._block(X[start : start + step]) for start in range(0, X.shape[0], step)]
         return np.concatenate(parts) if parts else np.zeros(0)

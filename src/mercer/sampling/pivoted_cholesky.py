@@ -2,8 +2,8 @@
 
 .. math:: K \\approx F F', \\qquad F \\in \\mathbb{R}^{n \\times r}
 
-Rows are drawn with probability proportional to what the factor leaves of the diagonal (Chen,
-Epperly, Tropp and Webber, 2022), several at a time; ``(r + 1) n`` kernel values are evaluated.
+Pivots are drawn with probability proportional to the diagonal of the residual ``K - F F'`` (Chen,
+Epperly, Tropp and Webber, 2022), several at a time. ``(r + 1) n`` kernel values are evaluated.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from mercer.kernels import Kernel
 
 #: Rows drawn at a time, at most.
 DRAWN = 64
-#: What is left of the diagonal, relative to its sum, when the factor is complete.
+#: The factor is complete when the trace of the residual, relative to that of K, is below this.
 COMPLETE = 1e-13
 
 
 def pivoted_cholesky(
     kernel: Kernel, X: Array, rank: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Return F (n, r') with ``F F'`` close to K(X, X), and the rows it was built from.
+    """Return F (n, r') with ``F F'`` close to K(X, X), and the indices of the pivots.
 
-    r' is at most ``rank``, and less where the kernel matrix has no more.
+    r' is at most ``rank``; it is lower if the kernel matrix has a lower rank.
 
     >>> from mercer.kernels import Linear
     >>> X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 2.0]])
@@ -37,14 +37,14 @@ def pivoted_cholesky(
     left = np.array(kernel.diag(X), dtype=np.float64)
     total = float(left.sum())
     F = np.empty((n_rows, min(rank, n_rows)), order="F")
-    batch = min(DRAWN, max(1, F.shape[1] // 10))  # rows of one batch do not see each other
+    batch = min(DRAWN, max(1, F.shape[1] // 10))  # rows of one batch are drawn independently
     pivots: list[int] = []
     while len(pivots) < F.shape[1] and left.sum() > COMPLETE * total > 0:
         done = len(pivots)
         drawn = rng.choice(n_rows, size=min(batch, F.shape[1] - done), p=left / left.sum())
         drawn = np.unique(drawn)
         block = kernel(X, X[drawn]) - F[:, :done] @ F[drawn, :done].T
-        # Rows that were drawn together may depend on each other: those that do are left out.
+        # Rows drawn in one batch may be dependent: drop those that are.
         tolerance = np.finfo(float).eps * len(drawn) * float(block[drawn].diagonal().max())
         factor, order, found, _ = lapack.dpstrf(block[drawn], lower=1, tol=tolerance)
         if found == 0:

@@ -1,4 +1,4 @@
-"""Parameters of a kernel that are taken from data, where the data are in shards."""
+"""Kernel parameters estimated from data in shards."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mercer.sampling.uniform import uniform_indices
 
 
 def kernel_of_rows(rows: RowSet, kernel: Kernel, drawn: int, seed: Callable[[], int]) -> Kernel:
-    """Return a kernel whose parameters are numbers, or can be taken from a sample of all rows.
+    """Return a kernel with numeric parameters, or one to be fitted to a sample of all rows.
 
-    In one place, or where a basis has ``drawn`` enough rows at random, that sample serves;
-    otherwise shards find the parameters in theirs.
+    With a single shard, or if a basis draws enough rows at random (``drawn``), that sample is used;
+    otherwise each shard estimates the parameters from its own rows.
     """
     enough = drawn >= min(SAMPLE, rows.n_rows)
     if rows.one_place or enough or not kernel.needs_rows:
@@ -30,7 +30,7 @@ def kernel_of_rows(rows: RowSet, kernel: Kernel, drawn: int, seed: Callable[[], 
 
 
 def spread_of(shard: Shard, kernel: Kernel, seed: int) -> tuple[int, dict[str, Any], Array, Array]:
-    """Return rows, parameters of a kernel fitted to a sample, mean and variance: a task."""
+    """Task: return the row count, the fitted kernel parameters, the mean and the variance."""
     source = shard.source
     rng = np.random.default_rng([seed, shard.number])
     with shard.naming():
@@ -44,10 +44,11 @@ def spread_of(shard: Shard, kernel: Kernel, seed: int) -> tuple[int, dict[str, A
 def pooled_kernel(
     kernel: Kernel, parts: Sequence[tuple[int, dict[str, Any], Array, Array]]
 ) -> Kernel:
-    """Return a kernel whose "median" parameters are those of the shards, pooled.
+    """Return a kernel whose "median" parameters are pooled over the shards.
 
-    Shards that lie apart have distances within them that are shorter than those between: the mean
-    of their medians is widened by the ratio of the whole spread to the spread within.
+    When shards lie far apart, distances within a shard are shorter than distances between shards.
+    The mean of the medians is therefore multiplied by the ratio of the total spread to the spread
+    within shards.
     """
     counts = np.array([rows for rows, *_ in parts], dtype=float)
     shares = counts / counts.sum()

@@ -8,9 +8,9 @@ from mercer.contracts import Array
 
 
 def uniform_indices(n_rows: int, size: int, rng: np.random.Generator) -> Array:
-    """Draw ``size`` of ``n_rows`` indices without replacement, in increasing order.
+    """Draw ``size`` out of ``n_rows`` indices without replacement, in increasing order.
 
-    All of them, in order and without touching the generator, when ``size`` is at least ``n_rows``.
+    If ``size`` is at least ``n_rows``, return all indices without using the generator.
 
     >>> uniform_indices(3, 5, np.random.default_rng(0))
     array([0, 1, 2])

@@ -1,4 +1,4 @@
-"""How alpha and the number of steps are chosen: GCV, folds, leave-one-out, stopping rules."""
+"""Model selection for alpha and the number of steps: GCV, K-fold, leave-one-out, stopping rules."""
 
 from mercer.selection.alpha import best_alpha, choose_alpha, default_alphas
 from mercer.selection.criteria import (

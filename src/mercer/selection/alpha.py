@@ -1,4 +1,4 @@
-"""Choose alpha along a path, by a criterion."""
+"""Choose alpha from a path of values by a criterion."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def choose_alpha(
 
 
 def default_alphas(system: Scored, number: int = 20) -> Array:
-    """Return a path from the largest eigenvalue of A down to 1e-9 of it.
+    """Return a path of alphas from the largest eigenvalue of A down to 1e-9 times it.
 
-    It ends earlier where the smallest eigenvalue is larger: an alpha well below it changes nothing.
+    It ends earlier if the smallest eigenvalue is larger, because an alpha well below it changes
+    nothing.
     """
     values = system.spectrum.values
     if not values.size or not values[-1] > 0:
@@ -31,10 +32,11 @@ def default_alphas(system: Scored, number: int = 20) -> Array:
 
 
 def best_alpha(alphas: Array, scores: Array, scale: float) -> float:
-    """Return the alpha of the lowest score; the largest one where no score is finite.
+    """Return the alpha with the lowest score; the largest alpha if no score is finite.
 
-    Scores that differ by less than their rounding count as equal, and the largest alpha wins: on
-    data that are fitted perfectly rounding must not choose. ``scale`` is the mean square of y.
+    Scores that differ by less than rounding count as equal, and the largest such alpha is chosen,
+    so that rounding does not decide when the data are fitted perfectly. ``scale`` is the mean
+    square of y.
     """
     finite = np.where(np.isfinite(scores), scores, np.inf)
     lowest = max(float(finite.min()) * (1 + 1e-9), 1e-12 * scale)

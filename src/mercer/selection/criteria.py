@@ -1,4 +1,4 @@
-"""How alpha is chosen: a score for every alpha of a path, without refitting.
+"""Criteria for alpha: a score for every alpha of a path, without refitting.
 
 All scores are mean squared errors, summed over outputs, in the units of y.
 """
@@ -15,31 +15,31 @@ from mercer.contracts import Array
 from mercer.systems import KernelMatrixSystem, MomentSystem
 from mercer.validation import check_count, from_alias
 
-#: What a criterion scores: one basis, one set of rows, any alpha.
+#: The systems that a criterion can score, for any alpha.
 Scored: TypeAlias = MomentSystem | KernelMatrixSystem
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores along a path: ``mean`` (alphas,), and by fold where there are folds."""
+    """Scores along a path: ``mean`` (alphas,), and by fold if there are folds."""
 
     mean: Array
     by_fold: Array | None = None
 
     def check_state(self, n_alphas: int) -> None:
-        """Refuse scores that are not one for each alpha."""
+        """Raise ValueError unless there is one score per alpha."""
         if self.mean.shape != (n_alphas,):
-            raise ValueError("scores must be one for each alpha")
+            raise ValueError("there must be one score per alpha")
         if self.by_fold is not None and self.by_fold.shape[1:] != (n_alphas,):
-            raise ValueError("scores by fold must be one for each alpha")
+            raise ValueError("there must be one score per fold and alpha")
 
 
 class Criterion(BaseEstimator):
     """Scores a path of alphas; lower is better."""
 
-    #: In how many pieces the moments must be kept.
+    #: Number of folds that the criterion needs.
     folds = 1
-    #: Whether rows are read a second time.
+    #: Whether it needs a second pass over the rows.
     second_pass = False
     label = ""
 
@@ -68,7 +68,7 @@ class GCV(Criterion):
             left = np.maximum(system.target_square - spectrum.explained(alpha), 0.0)
             freedom = spectrum.effective_dimension(alpha) + system.intercept
             share = 1.0 - freedom / system.count
-            # An interpolating fit leaves no freedom to measure it by.
+            # An interpolating fit has no residual degrees of freedom.
             scores[i] = left @ system.units / share**2 if share > 1e-6 else np.inf
         return Scores(scores)
 
@@ -78,12 +78,12 @@ class KFold(Criterion):
 
     .. math:: \\frac1K \\sum_k \\frac{1}{W_k} \\sum_{i \\in k} w_i (y_i - f_{-k}(x_i))^2
 
-    where :math:`f_{-k}` is fitted to the moments of all rows minus those of fold k.
+    where :math:`f_{-k}` is fitted to the total moments minus those of fold k.
 
     Parameters
     ----------
     n_splits : int
-        K; rows are dealt to folds at random.
+        K; rows are assigned to folds at random.
     """
 
     def __init__(self, n_splits: int = 5) -> None:
@@ -96,11 +96,11 @@ class KFold(Criterion):
 
     @property
     def label(self) -> str:  # type: ignore[override]
-        """What it is, for people."""
+        """A short description, for reports."""
         return f"{self.n_splits}-fold cross-validation"
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
-        """Return the mean over folds for every alpha."""
+        """Return the mean error over folds for every alpha."""
         by_fold = system.fold_errors(self.folds, alphas, rng)
         by_fold = by_fold[~np.isnan(by_fold).any(axis=1)]
         if len(by_fold) == 0:
@@ -112,17 +112,17 @@ class KFold(Criterion):
 
 
 class LeaveOneOut(Criterion):
-    """Leave-one-out, exact, from a second pass over all rows or a sample of them.
+    """Exact leave-one-out, from a second pass over all rows or a sample of them.
 
     .. math:: \\frac1W \\sum_i w_i \\Big(\\frac{y_i - f(x_i)}{1 - \\ell_i(\\lambda)}\\Big)^2
 
-    with the leverage l_i of row i. It equals n refits, each without one row and with the same total
-    penalty ``lambda W``.
+    where l_i is the leverage of row i. It equals n refits, each without one row and with the same
+    total penalty ``lambda W``.
 
     Parameters
     ----------
     sample : int or None
-        How many rows are left out, one at a time; None means all.
+        How many rows to leave out, one at a time; None means all.
     """
 
     second_pass = True
@@ -132,12 +132,12 @@ class LeaveOneOut(Criterion):
 
     @property
     def label(self) -> str:  # type: ignore[override]
-        """What it is, for people."""
+        """A short description, for reports."""
         rows = "all" if self.sample is None else f"{self.sample}"
         return f"leave-one-out on {rows} rows"
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
-        """Return the weighted mean over rows for every alpha."""
+        """Return the weighted mean error over rows for every alpha."""
         if self.sample is not None:
             check_count(self.sample, "sample of LeaveOneOut")
         return Scores(system.left_out_errors(alphas, self.sample, rng))

@@ -4,12 +4,12 @@ With eigendirections ``T = R U`` and ``g_i = T'(h(x_i) - m)``, the leverage of r
 
 .. math:: \\ell_i(\\lambda) = \\frac{w_i}{W}\\Big(1 + \\sum_j \\frac{g_{ij}^2}{s_j + \\lambda}\\Big)
 
-(without the 1 when there is no intercept): one product a row for all alphas together. The score of
+(without the 1 if there is no intercept): one product per row for all alphas together. The score of
 an alpha is a sum over rows,
 
 .. math:: \\frac1W \\sum_i w_i \\Big(\\frac{y_i - f(x_i)}{1 - \\ell_i(\\lambda)}\\Big)^2,
 
-so a shard sends one number an alpha, and the sum of its weights.
+so a shard sends one number per alpha, and the sum of its weights.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from mercer.systems import MomentSystem
 
 @dataclass(frozen=True)
 class SecondPass:
-    """Reads the rows of a fit again: ``(system, alphas, sample, rng)`` -> errors of every alpha."""
+    """A second pass over the rows: ``(system, alphas, sample, rng)`` -> one error per alpha."""
 
     rows: RowSet
     targets: Targets
@@ -44,7 +44,7 @@ class SecondPass:
     def __call__(
         self, system: MomentSystem, alphas: Array, sample: int | None, rng: np.random.Generator
     ) -> Array:
-        """Return the mean squared error of rows, or of queries, that are left out."""
+        """Return the mean squared error of left-out rows or queries."""
         if self.targets.pairs is not None:
             return leave_query_out(
                 self.rows, self.targets, self.reading, system, alphas, sample, rng
@@ -61,7 +61,7 @@ def leave_one_out(
     sample: int | None,
     rng: np.random.Generator,
 ) -> Array:
-    """Read rows a second time; return the mean leave-one-out squared error of every alpha."""
+    """Return the mean leave-one-out squared error for every alpha, from a second pass."""
     chosen = None
     if sample is not None:
         chosen = rows.split_indices(uniform_indices(rows.n_rows, sample, rng))
@@ -91,7 +91,7 @@ def add_errors(left: tuple[Array, float], right: tuple[Array, float]) -> tuple[A
 
 @dataclass(frozen=True)
 class LeftOutFormula:
-    """What it takes to leave out a row: arrays only, so that it can be sent to shards."""
+    """The arrays needed to compute ``(y_i - f(x_i)) / (1 - l_i)``, sent to the shards."""
 
     directions: Array  # T, of shape (M, r)
     shift: Array  # m'T
@@ -104,7 +104,7 @@ class LeftOutFormula:
 
     @classmethod
     def of(cls, system: MomentSystem, alphas: Array) -> LeftOutFormula:
-        """Take it from the moments of all rows."""
+        """Compute them from the moments of all rows."""
         spectrum = system.spectrum
         kept = spectrum.values > 0
         filters = np.stack([spectrum.filter(alpha)[kept] for alpha in alphas], axis=1)
@@ -123,7 +123,7 @@ class LeftOutFormula:
         )
 
     def errors(self, H: Array, Y: Array, weight: Array) -> Array:
-        """Return the squared errors (rows, alphas) of rows that are left out, one at a time."""
+        """Return the squared errors (rows, alphas) of rows left out one at a time."""
         G = H @ self.directions
         G -= self.shift
         fitted = (G @ self.solutions).astype(np.float64)
@@ -138,7 +138,7 @@ class LeftOutFormula:
 
 
 class _Errors:
-    """Sums of errors over blocks, kept by block: they are added in the order of the rows."""
+    """Sums of errors, one per block, so that they can be added in row order."""
 
     def __init__(self, basis: BasisTransformer, formula: LeftOutFormula) -> None:
         self.basis, self.formula = basis, formula
@@ -162,7 +162,7 @@ def left_out_of(
     formula: LeftOutFormula,
     chosen: dict[int, Array] | None,
 ) -> tuple[Array, float]:
-    """Return the weighted sum of the errors of a shard's rows, and of their weights: a task."""
+    """Task: return the weighted sum of the errors of a shard's rows, and the sum of weights."""
     wanted = None if chosen is None else chosen.get(shard.number, np.zeros(0, dtype=int))
 
     def pieces() -> Iterator[tuple[int, Any, Array, Array | None]]:

@@ -1,11 +1,11 @@
 """Leave one query out at a time, from a second pass over the rows of a ranking.
 
-With G the rows of ``g_i = T'h(x_i)``, centered by query and times the roots of their shares of the
-weight, residuals r of a query become
+Let G have the rows ``g_i = T'h(x_i)`` of a query, centered by query and scaled by the square roots
+of their shares of the weight. When the query is left out, its residuals r become
 
 .. math:: \\big(I - G\\, \\mathrm{diag}(s_j + \\lambda)^{-1} G'\\big)^{-1} r
 
-when it is left out. Queries whose rows lie in several shards are sent as rows of G.
+Queries with rows in several shards are sent as rows of G.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def leave_query_out(
     sample: int | None,
     rng: np.random.Generator,
 ) -> Array:
-    """Read rows a second time; return the mean squared error of queries left out, by alpha."""
+    """Return the mean squared error of left-out queries for every alpha, from a second pass."""
     pairs = targets.pairs
     number = len(pairs.weight)
     wanted = np.zeros(number, dtype=bool)
@@ -63,7 +63,7 @@ def leave_query_out(
 
 @dataclass(frozen=True)
 class QueryFormula:
-    """What it takes to leave out a query: arrays only, so that it can be sent to shards."""
+    """The arrays needed to leave out a query, sent to the shards."""
 
     directions: Array  # T, of shape (M, r)
     filters: Array  # (alphas, r), 1 / (s + alpha)
@@ -73,7 +73,7 @@ class QueryFormula:
 
     @classmethod
     def of(cls, system: MomentSystem, alphas: Array) -> QueryFormula:
-        """Take it from the moments of all rows."""
+        """Compute them from the moments of all rows."""
         spectrum = system.spectrum
         kept = spectrum.values > 0
         filters = np.stack([spectrum.filter(alpha)[kept] for alpha in alphas])
@@ -82,7 +82,7 @@ class QueryFormula:
         )
 
     def errors(self, G: Array, Y: Array, weight: Array) -> Array:
-        """Return the weighted sums of squared errors, by alpha, of one query that is left out."""
+        """Return the weighted sum of squared errors of one left-out query, for every alpha."""
         total = float(weight.sum())
         root = np.sqrt(weight / self.weight)[:, None]
 
@@ -98,7 +98,7 @@ class QueryFormula:
             if products is None:
                 room = np.eye(len(G)) - (G * inverse) @ G.T
                 left = np.linalg.solve(room, residual)
-            else:  # the same by the matrix of directions, which is the smaller one
+            else:  # equivalent, with the smaller (r, r) matrix
                 room = np.diag(1.0 / inverse) - products
                 left = residual + G @ np.linalg.solve(room, G.T @ residual)
             errors[number] = np.sum(left**2 @ self.units)
@@ -107,7 +107,7 @@ class QueryFormula:
 
 @dataclass
 class QueryErrors:
-    """Sums over queries that were left out, and rows of queries that are not all there."""
+    """Sums over left-out queries, and the rows of incomplete queries."""
 
     errors: Array  # (alphas,)
     weight: float = 0.0
@@ -121,7 +121,7 @@ class QueryErrors:
         formula: QueryFormula,
         pairs: PairWeights,
     ) -> None:
-        """Add rows of one query; its errors are computed when all of it is there."""
+        """Add rows of one query; its errors are computed when it is complete."""
         parts = self.open.setdefault(query, [])
         parts.append(part)
         if sum(float(w.sum()) for *_, w in parts) >= WHOLE * pairs.weight[query]:
@@ -135,7 +135,7 @@ class QueryErrors:
     def joined(
         cls, parts: Sequence[QueryErrors], formula: QueryFormula, pairs: PairWeights
     ) -> QueryErrors:
-        """Add those of all shards, and complete the queries that lie in several."""
+        """Add the errors of all shards, and complete the queries with rows in several shards."""
         total = cls(np.zeros(len(formula.filters)))
         for part in parts:
             total.errors = total.errors + part.errors
@@ -155,7 +155,7 @@ def queries_left_out_of(
     formula: QueryFormula,
     wanted: Array,
 ) -> QueryErrors:
-    """Return the errors of a shard's queries, each left out, and the parts of others: a task."""
+    """Task: return the errors of a shard's left-out queries, and the rows of incomplete ones."""
     found = QueryErrors(np.zeros(len(formula.filters)))
     with shard.naming():
         for block, Y in checked_blocks(shard.source, targets, reading.block_rows):

@@ -1,7 +1,7 @@
-"""How many steps an iterative solver takes: its rule, on moments or on the kernel matrix.
+"""Choose the number of steps of an iterative solver by its stopping rule.
 
-Rows that measure a step are pieces of the same pass: the training moments of a fold are the total
-minus the fold's own, and the error on it is a function of its moments only.
+Held-out errors need no further pass: the training moments of a fold are the total minus the fold,
+and the error on the fold is a function of its moments.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def iterate(
 ) -> Iterated:
     """Choose the number of steps by the rule, and take them on all rows.
 
-    ``run`` is an earlier run of the same system, to go on with.
+    ``run`` is an earlier run of the same system, to resume.
     """
     rule = solver.rule()
     labels = None if run is None else run.labels
@@ -48,8 +48,8 @@ def iterate(
         parts, labels = system.held_out(rule, alpha, rng, labels)
         if not parts:
             raise ValueError(
-                f"the rule '{rule.label}' needs rows on both sides, got n_samples="
-                f"{system.count:g}: give more rows, or stop=StopAfter(steps)"
+                f"the rule '{rule.label}' needs training and held-out rows, got n_samples="
+                f"{system.count:g}: use more rows, or stop=StopAfter(steps)"
             )
     if run is None or not run.resumable:
         run = Run.of(solver, system.at(alpha))
@@ -65,7 +65,7 @@ def _take_steps(
     run: Run,
     progress: StepProgress | None,
 ) -> tuple[Solution, SolverPath]:
-    """Find the best step if the rule looks at other rows, then run to it."""
+    """Find the best step if the rule uses held-out rows, then run to it."""
     rule = solver.rule()
     limit, fixed, search = rule.limit(solver.max_steps), rule.counts, None
     if parts:
@@ -87,7 +87,8 @@ def _take_steps(
         return solution, path
     path.by_fold, path.validation_error = search.errors, search.errors.mean(axis=0)
     if search.interrupted and solution.status is not Status.INTERRUPTED:
-        reason = f"{solver.name}: interrupted while the best step was sought; {solution.steps} made"
+        made = f"{solution.steps} taken"
+        reason = f"{solver.name}: interrupted in the search for the best step; {made}"
         solution = replace(solution, status=Status.INTERRUPTED, reason=reason)
     elif search.note and solution.status.succeeded:
         reason = f"{solver.name}, on a fold: {search.note}"

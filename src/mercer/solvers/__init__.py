@@ -1,4 +1,4 @@
-"""Solvers: spectral filters on (A, b)."""
+"""Solvers: spectral filters ``v = g(A) b`` for the system ``(A + alpha) v = b``."""
 
 from typing import Any, TypeAlias
 

@@ -1,12 +1,12 @@
 """Block conjugate gradients with a preconditioner, and products in two precisions.
 
-.. math:: x_t = \\operatorname*{argmin}_{x \\in x_0 + V_t} \tfrac12 x'Ax - b'x, \\qquad
+.. math:: x_t = \\operatorname*{argmin}_{x \\in x_0 + V_t} \\tfrac12 x'Ax - b'x, \\qquad
           V_{t+1} = V_t + \\operatorname{span} P^{-1}(b - A x_t)
 
-All columns share one space of preconditioned residuals, which grows by a product a step, and in
-which each is solved exactly. Departures from the textbook: directions are kept orthogonal to all
-earlier ones instead of by the short recursion, which rounding ruins; ``x = base + V y``, and at
-times the base takes the solution over, and its residual is computed anew, in float64.
+All columns share one space of preconditioned residuals, which grows with each step (one product),
+and each column is solved exactly in it. Departures from the textbook: directions are orthogonalized
+against all earlier ones, because rounding ruins the short recursion; and ``x = base + V y``, where
+the base is updated from time to time and its residual recomputed in float64.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import numpy as np
 
 from mercer.contracts import Array, PreconditionedSystem, Solution, Status, StepProgress
 
-#: The residual is computed anew, exactly, each time it has fallen by this factor.
+#: The residual is recomputed exactly each time it has fallen by this factor.
 REFRESH = 1e-3
-#: ... or after so many steps.
+#: ... or after this many steps.
 REFRESH_STEPS = 30
-#: Between two exact residuals a fast product must at least halve it, or it is given up.
+#: Between two exact residuals, fast products must at least halve it; otherwise they are abandoned.
 PROGRESS = 0.5
 
-#: What is left of a direction, relative to the largest, when it is rounding alone.
+#: A direction whose norm, relative to the largest, is below this is only rounding.
 DEPENDENT = 1e-20
 #: Eigenvalues of the projected system below this, relative to the largest, are rounding.
 ROUNDING = 1e-13
-#: Steps that the rate of convergence is taken from, the slowest one that is believed, and a
-#: residual so small that no rate is asked for.
+#: Steps used to estimate the rate of convergence, the slowest rate accepted, and a residual small
+#: enough to skip the estimate.
 DELAY, SLOWEST, SURE = 4, 0.9, 1e-3
-#: Steps without progress after which there will be none.
+#: Stop after this many steps without progress.
 STALLED = 40
-#: Directions that the space holds at most before it starts anew.
+#: The largest dimension of the space before a restart.
 WIDEST = 1500
 
 
@@ -44,8 +44,8 @@ class _Subspace:
         self.V = self.AV = self.PV = np.zeros((size, 0))
 
     def fresh(self, Z: Array, PZ: Array) -> tuple[Array, Array]:
-        """Return what is new in Z beyond the space, orthonormal in P, and P times it."""
-        for _ in range(2):  # once is not enough where Z is almost inside
+        """Return the part of Z outside the space, orthonormal in P, and P times it."""
+        for _ in range(2):  # once is not enough if Z is almost inside the space
             known = self.PV.T @ Z
             Z, PZ = Z - self.V @ known, PZ - self.PV @ known
             values, vectors = np.linalg.eigh(Z.T @ PZ)
@@ -57,14 +57,14 @@ class _Subspace:
         return Z, PZ
 
     def add(self, Z: Array, AZ: Array, PZ: Array) -> None:
-        """Take over new directions."""
+        """Add new directions to the space."""
         self.V, self.AV = np.hstack([self.V, Z]), np.hstack([self.AV, AZ])
         self.PV = np.hstack([self.PV, PZ])
 
     def solve(self, right: Array, fast: bool) -> Array | None:
         """Return y with ``V'AV y = V'right``, or None if A is not positive on the space.
 
-        Exact products may fall short of that by rounding: such directions are left out.
+        With exact products it can only fail by rounding: such directions are dropped.
         """
         projected = self.V.T @ self.AV
         values, vectors = np.linalg.eigh((projected + projected.T) / 2)
@@ -76,7 +76,7 @@ class _Subspace:
 
 
 class _Iteration:
-    """The state of the iteration; see the module for its parts."""
+    """The state of the iteration; see the module docstring."""
 
     def __init__(self, system: PreconditionedSystem, tolerance: float, start: Array | None) -> None:
         self.system, self.tolerance, self.b = system, tolerance, system.b
@@ -99,26 +99,26 @@ class _Iteration:
         self.space = _Subspace(len(self.b))
 
     def converged(self) -> Array:
-        """Tell, by column, whether further steps would not change the solution."""
+        """Return, for each column, whether it has converged."""
         return _converged(self.energy, self.target, self.gains, self.tolerance)
 
     def _take_over(self) -> None:
-        """Let the base take the solution over, with an exact residual."""
+        """Move the solution into the base, with an exact residual."""
         self.base = self.solution
         self.right = self.b - self.system.product(self.solution, exact=True)
 
     def _renew(self) -> None:
-        """Compute the residual anew; give up float32 where it makes no progress."""
+        """Recompute the residual; switch to float64 if float32 makes no progress."""
         self._take_over()
         self.residual, self.Z = self.right, self.system.precondition(self.right)
         self.energy = np.einsum("ij,ij->j", self.residual, self.Z)
         if not np.all(self.energy <= np.maximum(self.target, PROGRESS**2 * self.renewed)):
-            self.fast, self.note = False, "; float32 stopped making progress, float64 went on"
+            self.fast, self.note = False, "; switched to float64 because float32 made no progress"
             self.space = _Subspace(len(self.b))
         self.renewed, self.renewed_at = self.energy, self.step
 
     def _directions(self) -> tuple[Array, Array]:
-        """Return new directions, from the residuals of columns that are not solved yet."""
+        """Return new directions, from the residuals of columns that have not converged."""
         large = self.energy > self.target
         open_ = large if large.any() else ~self.converged()
         new, P_new = self.space.fresh(self.Z[:, open_], self.residual[:, open_])
@@ -130,14 +130,17 @@ class _Iteration:
         return new, P_new
 
     def advance(self) -> Status | None:
-        """Make a step; return how the iteration ended, where it does."""
+        """Take one step; return the final status, or None to continue."""
         new, P_new = self._directions()
         if new.shape[1] == 0:
             return Status.ITERATION_LIMIT
         self.space.add(new, self.system.product(new, exact=not self.fast), P_new)
         y = self.space.solve(self.right, self.fast)
-        if y is None and self.fast:  # begin this step anew
-            self.fast, self.note = False, "; float32 products broke down, float64 took their place"
+        if y is None and self.fast:  # repeat this step
+            self.fast, self.note = (
+                False,
+                "; switched to float64 because float32 broke down",
+            )
             self.space = _Subspace(len(self.b))
             self._take_over()
             self.residual, self.Z = self.right, self.system.precondition(self.right)
@@ -151,12 +154,12 @@ class _Iteration:
         self.gains.append(np.einsum("ij,ij->j", self.solution, self.b + self.residual))
         low = np.all(self.energy <= REFRESH**2 * self.renewed)
         due = low or self.step - self.renewed_at >= REFRESH_STEPS
-        # A residual that ends the iteration must be a true one.
+        # Only an exact residual may end the iteration.
         if self.fast and (due or self.converged().all()):
             self._renew()
         self.residuals.append(_relative(self.energy, self.scale))
         if not self.fast and _stalled(self.residuals):
-            self.note += "; rounding allows no more"
+            self.note += "; rounding prevents further progress"
             return Status.BREAKDOWN
         return None
 
@@ -168,11 +171,11 @@ def conjugate_gradients(
     start: Array | None = None,
     progress: StepProgress | None = None,
 ) -> Solution:
-    """Solve to the tolerance, or say why not."""
+    """Solve ``A x = b`` to the tolerance, or report why not."""
     began = time.perf_counter()
     state = _Iteration(system, tolerance, start)
     if not state.present.any():
-        reason = "the right-hand side is zero, and so is the solution"
+        reason = "the right-hand side is zero, so the solution is zero"
         return Solution(np.zeros_like(state.b), Status.CONVERGED, reason, 0, np.zeros(1))
     status: Status | None = None
     try:
@@ -199,18 +202,17 @@ def conjugate_gradients(
 
 
 def _relative(energy: Array, scale: Array) -> float:
-    """The residual of the worst column, relative to its right-hand side."""
+    """Return the largest residual of a column, relative to its right-hand side."""
     present = scale > 0
     return float(np.sqrt(np.max(np.maximum(energy[present], 0.0) / scale[present])))
 
 
 def _converged(energy: Array, target: Array, gains: list[Array], tolerance: float) -> Array:
-    """Tell, by column, if the residual is small and further steps would not change the solution.
+    """Return, for each column, whether the residual and the estimated error are small.
 
-    What a solution gains, ``2 b'x - x'Ax``, falls short of the optimum by the squared error in the
-    norm of A (Hestenes and Stiefel, 1952): what is still to come is extrapolated from the growth
-    over the last steps. The residual alone says less where the preconditioner has a larger penalty
-    than the system.
+    ``2 b'x - x'Ax`` is below its optimum by the squared error in the norm of A (Hestenes and
+    Stiefel, 1952); the remaining growth is extrapolated from the last steps. The residual by itself
+    is less reliable if the preconditioner has a larger penalty than the system.
     """
     small, sure = energy <= target, energy <= SURE**2 * target
     if len(gains) <= DELAY + 1:
@@ -224,14 +226,14 @@ def _converged(energy: Array, target: Array, gains: list[Array], tolerance: floa
 
 
 def _stalled(residuals: list[float]) -> bool:
-    """Whether exact products have made no progress for a while."""
+    """Return whether exact products have stopped making progress."""
     if len(residuals) <= STALLED:
         return False
     return min(residuals[-STALLED:]) > 0.9 * min(residuals[:-STALLED])
 
 
 def _expected(residuals: list[float], tolerance: float, max_steps: int) -> int:
-    """Extrapolate how many steps there will be, from the rate so far."""
+    """Return the expected total number of steps, extrapolated from the rate so far."""
     done = len(residuals) - 1
     fallen = np.log(max(residuals[-1], 1e-300)) - np.log(max(residuals[0], 1e-300))
     needed = np.log(tolerance) - np.log(max(residuals[0], 1e-300))

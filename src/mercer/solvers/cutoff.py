@@ -12,13 +12,13 @@ from mercer.systems import DirectSystem
 
 
 class CutOff(BaseSolver):
-    """Principal components: eigenvalues of A below alpha are cut off, the others not shrunk.
+    """Principal component regression: eigenvalues of A below alpha are dropped, others kept.
 
     .. math:: v = \\sum_{j:\\, s_j \\ge \\alpha} \\frac{u_j'b}{s_j}\\, u_j, \\qquad
               A = U \\operatorname{diag}(s) U'
 
-    alpha is a threshold here, and ``alpha="auto"`` chooses it by the same criteria as a penalty
-    (except leave-one-out, whose shortcut needs components that do not depend on the row).
+    Here alpha is a threshold. ``alpha="auto"`` chooses it by the same criteria as a penalty, except
+    leave-one-out, whose shortcut requires components that do not depend on the left-out row.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class CutOff(BaseSolver):
     cuts_off = True
 
     def solve(self, system: DirectSystem, alpha: float) -> Solution:
-        """Return the solution for one threshold; the system must be one with ``cutoff=True``."""
+        """Return the solution for one threshold; the system must have ``cutoff=True``."""
         start = time.perf_counter()
         spectrum = system.spectrum
         kept = int(np.count_nonzero(spectrum.filter(alpha)))

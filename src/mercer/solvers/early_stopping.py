@@ -1,4 +1,4 @@
-"""Run an iterative solver until its rule says stop, and keep what happened on the way."""
+"""Run an iterative solver until its stopping rule is satisfied, and record its path."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from mercer.solvers.stopping import StoppingRule
 from mercer.systems.iterated import lengths
 from mercer.validation import check_array
 
-#: Bytes of iterates that a path keeps.
+#: The most bytes of iterates that a path stores.
 KEPT = 256 * 2**20
 
 
 @dataclass
 class SolverPath:
-    """What an iteration did, step by step.
+    """The history of an iteration, step by step.
 
     Attributes
     ----------
     residuals : array of shape (steps,)
         ``||(A + alpha) v_t - b|| / ||b||``, all columns together.
     training_error : array of shape (steps,)
-        Mean squared error on the rows of the fit.
+        Mean squared error on the training rows.
     validation_error : array or None
-        Mean squared error on other rows, by the rule's folds on average, where the rule has some.
+        Mean squared error on held-out rows, averaged over folds, if the rule holds out rows.
     by_fold : array of shape (folds, steps) or None
         The same, fold by fold.
     values : list of arrays
-        The solution after each step, in the solver's coordinates; empty if they would need too much
-        memory.
+        The solution after each step, in the solver's coordinates; empty if storing them would need
+        too much memory.
     """
 
     residuals: Array = field(default_factory=lambda: np.zeros(0))
@@ -45,52 +45,52 @@ class SolverPath:
 
     @property
     def steps(self) -> Array:
-        """1, 2, ... for plotting against."""
+        """The step numbers 1, 2, ..., for plotting."""
         return np.arange(1, len(self.residuals) + 1)
 
     def check_state(self, steps: int) -> None:
-        """Refuse curves of different lengths, and fewer steps than the solution has."""
+        """Raise ValueError if curves differ in length or have fewer steps than the solution."""
         made = len(_curve(self.residuals, "residuals", (None,)))
         if not 0 <= steps <= made:
             raise ValueError(f"steps must be from 0 to {made}, got {steps}")
         if len(self.training_error):
             _curve(self.training_error, "training_error", (made,))
         if (self.validation_error is None) != (self.by_fold is None):
-            raise ValueError("validation_error and by_fold must both be there, or neither")
+            raise ValueError("validation_error and by_fold must both be given, or neither")
         if self.validation_error is not None and self.by_fold is not None:
             curve = _curve(self.validation_error, "validation_error", (None,))
             _curve(self.by_fold, "by_fold", (None, len(curve)))
 
 
 def _curve(values: Array, name: str, shape: tuple[int | None, ...]) -> Array:
-    """Return a curve, which may hold infinity where a fit diverged."""
+    """Return a curve, which may contain infinity if a fit diverged."""
     check_array(values.clip(-1, 1) if values.dtype.kind == "f" else values, name, shape)
     return values
 
 
 @dataclass
 class Run:
-    """An iteration that can be taken up again: its iterates so far, and where more come from.
+    """An iteration that can be resumed: its iterates so far, and the generator of the next ones.
 
-    Iterates are kept while they fit into ``KEPT`` bytes; a run that has grown beyond is not
-    ``resumable``, and one that is taken up again starts anew.
+    Iterates are stored while they fit into ``KEPT`` bytes; a larger run is not ``resumable`` and
+    starts over.
     """
 
     solver: IterativeSolver
     system: IteratedSystem
     keep: bool = True
     made: list[Iterate] = field(default_factory=list)
-    labels: Array | None = None  # the folds that rows were dealt to, for the next search
+    labels: Array | None = None  # the fold of each row, for the next search
     resumable: bool = True
     _stream: Iterator[Iterate] | None = None
 
     @classmethod
     def of(cls, solver: IterativeSolver, system: IteratedSystem, keep: bool = True) -> Run:
-        """Start a run; without ``keep`` it can be iterated over once."""
+        """Start a run; without ``keep`` it can be iterated over only once."""
         return cls(solver, system, keep)
 
     def __iter__(self) -> Iterator[Iterate]:
-        """Yield all iterates from the first, those that were made without work."""
+        """Yield all iterates from the first; stored ones are not recomputed."""
         yield from list(self.made)
         ended = bool(self.made and self.made[-1].note)
         while not ended:
@@ -107,7 +107,7 @@ class Run:
     def _next(self) -> Iterate | None:
         if self._stream is None:
             self._stream = self.solver.iterates(self.system)
-            for _ in self.made:  # an interruption ended the last stream: go where it was
+            for _ in self.made:  # an interruption ended the generator: skip to the last iterate
                 next(self._stream)
         try:
             return next(self._stream, None)
@@ -127,11 +127,10 @@ def run_to(
     progress: StepProgress | None = None,
     spread: Array | float = 1.0,
 ) -> tuple[Solution, SolverPath]:
-    """Take up to ``steps`` steps, or fewer where the rule is satisfied by the residuals.
+    """Take ``steps`` steps, or fewer if the residuals satisfy the rule.
 
-    Columns that satisfy the rule, in units of their ``spread``, stay as they are from then on. An
-    interruption by the user (Ctrl-C) returns the last solution, a break-down the one with the
-    smallest residual.
+    Columns that satisfy the rule, in units of their ``spread``, are frozen. An interruption by the
+    user (Ctrl-C) returns the last solution; a breakdown returns the one with the smallest residual.
     """
     start = time.perf_counter()
     system, name = run.system, run.solver.name
@@ -142,17 +141,17 @@ def run_to(
     residuals, errors, norms = [], [], np.zeros(shape[1])
     status, reason, done = Status.STOPPED_EARLY, "", 0
     if scale == 0:
-        reason = "the right-hand side is zero, and so is the solution"
+        reason = "the right-hand side is zero, so the solution is zero"
         return Solution(value, Status.CONVERGED, reason, 0, np.zeros(1)), path
     lowest, best = 1.0, (value, 0)
     try:
         for iterate in run if steps else ():
             if iterate.broken:
                 (value, done), status = best, Status.BREAKDOWN
-                reason = f"{name}: {iterate.note}; the model has {done} steps"
+                reason = f"{name}: {iterate.note}; the model uses {done} steps"
                 break
             step = np.where(frozen, value, iterate.value) if frozen.any() else iterate.value
-            error = training(step)  # before anything is taken over: it may be interrupted
+            error = training(step)  # before updating the state: this may be interrupted
             value, done = step, iterate.step
             norms = np.where(frozen, norms, iterate.residuals)
             errors.append(error)
@@ -172,7 +171,7 @@ def run_to(
                 break
             if done >= steps:
                 if limit_is_goal:
-                    why = "as asked for" if rule.counts else rule.label
+                    why = "as requested" if rule.counts else rule.label
                     reason = f"{name}: {done} steps, {why}"
                 else:
                     status = Status.ITERATION_LIMIT

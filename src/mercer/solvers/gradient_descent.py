@@ -1,4 +1,4 @@
-"""Gradient descent, plain and accelerated: the simplest iteration that regularizes."""
+"""Gradient descent, plain and accelerated, regularized by early stopping."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from mercer.solvers.stopping import StoppingRule
 from mercer.systems.iterated import inner, lengths
 from mercer.validation import check_flag, check_number
 
-#: The most Lanczos steps that bound the norm of A, and how close to it they must come to end early.
-#: Close: the same rows in another order, or one of weight 2 twice, must give the same step size.
+#: The most Lanczos steps used to bound the norm of A, and the accuracy at which they stop early.
+#: The accuracy is high: permuted rows, or a duplicate row instead of weight 2, must give the same
+#: step size.
 BOUND_STEPS = 100
 CLOSE = 1e-9
-#: A residual this much above the first says that the step is too long: with a safe one it falls.
+#: If the residual grows by this factor, the step is too long: with a safe step it falls.
 DIVERGED = 10.0
 
 
@@ -26,16 +27,16 @@ class GradientDescent(IterativeSolver):
     .. math:: v_{t} = v_{t-1} - \\eta\\,(A v_{t-1} - b)
               = \\sum_{j<t} \\eta\\,(I - \\eta A)^j\\, b
 
-    t steps act like a penalty of about 1/(eta t). Accelerated (Nesterov, 1983), each step starts
-    from ``v + (t-1)/(t+2) (v - v_before)`` instead, and t steps act like t^2. A number for alpha is
-    added to A; alpha="auto" adds nothing.
+    t steps act like a penalty of about 1/(eta t). With acceleration (Nesterov, 1983), each step
+    starts from ``v + (t-1)/(t+2) (v - v_before)`` instead, and t steps act like t^2 plain steps. A
+    numeric alpha is added to A; alpha="auto" adds nothing.
 
     Parameters
     ----------
     stop : "kfold", "held_out", "discrepancy", "steps" or stopping rule
         When to stop.
     max_steps : int
-        The most steps that are made, unless ``stop`` is a number of steps.
+        The maximum number of steps, unless ``stop`` is a number of steps.
     accelerated : bool
         Whether to use Nesterov's momentum.
     step_size : float or "auto"
@@ -65,19 +66,19 @@ class GradientDescent(IterativeSolver):
         self.step_size = step_size
 
     def check(self) -> None:
-        """Refuse parameters that cannot be, before any work."""
+        """Validate the parameters."""
         super().check()
         check_flag(self.accelerated, "accelerated of GradientDescent")
         if self.step_size != "auto":
             check_number(self.step_size, "step_size of GradientDescent", above=0.0)
 
     def iterates(self, system: IteratedSystem) -> Iterator[Iterate]:
-        """Yield the solution after each step, for ever or until it diverges; none for b = 0."""
+        """Yield the solution after each step, until it diverges; nothing if b = 0."""
         G_b = system.metric(system.b)
         start = lengths(system, system.b, G_b)
         if not start.any():
-            return  # there is nothing to descend to
-        # Of a column that is zero to rounding, nothing but rounding would add up.
+            return  # the solution is zero
+        # In a column that is zero up to rounding, only rounding would accumulate.
         b, G_residual = (np.where(start > 0, columns, 0.0) for columns in (system.b, G_b))
         eta = longest_step(system) if self.step_size == "auto" else float(self.step_size)
         value, residual = np.zeros_like(b), b
@@ -89,7 +90,7 @@ class GradientDescent(IterativeSolver):
             slope = residual + momentum * (residual - residual_before)
             G_slope = G_residual + momentum * (G_residual - G_before)
             before, residual_before, G_before = value, residual, G_residual
-            # All of this is linear, so that one product a step serves slope and residual.
+            # Everything is linear, so one product per step gives both gradient and residual.
             value = look + eta * slope
             residual = slope - eta * system.apply(slope, G_slope)
             G_residual = system.metric(residual)
@@ -97,7 +98,7 @@ class GradientDescent(IterativeSolver):
             step += 1
             note = ""
             if not np.all(norms <= DIVERGED * np.where(start > 0, start, 1.0)):
-                note = f"the residual grows: step_size={eta:.3g} is over 2 / ||A||, use 'auto'"
+                note = f"the residual grows: step_size={eta:.3g} exceeds 2 / ||A||, use 'auto'"
                 norms = lengths(system, residual_before, G_before)
                 yield Iterate(step - 1, before, norms, note, broken=True)
                 return
@@ -105,16 +106,16 @@ class GradientDescent(IterativeSolver):
 
 
 def longest_step(system: IteratedSystem) -> float:
-    """Return one over the bound of the norm: no longer step is safe for every system."""
+    """Return one over the bound of the norm, the longest step that is always safe."""
     bound = norm_bound(system)
     return 1.0 / bound if bound > 0 else 1.0
 
 
 def norm_bound(system: IteratedSystem, steps: int = BOUND_STEPS) -> float:
-    """Return an upper bound of ``||A + alpha||``.
+    """Return an upper bound on ``||A + alpha||``.
 
-    The largest Ritz value of a few Lanczos steps from a random start, plus what the recursion
-    leaves over: a bound that is safe in practice (Zhou and Li, 2011), and close to the norm.
+    The largest Ritz value of a few Lanczos steps from a random start, plus the norm of the
+    residual: a bound that is safe in practice (Zhou and Li, 2011) and close to the norm.
 
     >>> from mercer.systems import MatrixSystem
     >>> round(norm_bound(MatrixSystem(np.diag([1.0, 3.0]), np.ones((2, 1)))), 6)

@@ -1,4 +1,4 @@
-"""One step of an iterative solver, and what it keeps to go on."""
+"""One step of an iterative solver, and the base class of iterative solvers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mercer.validation import check_count
 
 @dataclass(frozen=True)
 class Iterate:
-    """The solution after ``step`` steps.
+    """The solution ``v_t`` after ``t = step`` steps.
 
     Attributes
     ----------
@@ -24,9 +24,9 @@ class Iterate:
     residuals : array of shape (k,)
         ``||(A + alpha) v - b||`` of each column, in the system's norm.
     note : str
-        Why there is no further step; empty while there is one.
+        Why there is no further step; empty otherwise.
     broken : bool
-        Whether that is a break-down.
+        Whether the reason is a breakdown.
     """
 
     step: int
@@ -37,7 +37,7 @@ class Iterate:
 
 
 class IterativeSolver(BaseSolver):
-    """A solver that is regularized by its number of steps, and stopped by a rule.
+    """A solver regularized by its number of steps, which a stopping rule chooses.
 
     Subclasses yield iterates; :mod:`mercer.solvers.early_stopping` runs them.
     """
@@ -53,10 +53,10 @@ class IterativeSolver(BaseSolver):
         raise TypeError(f"{type(self).__name__} does not define iterates()")
 
     def rule(self) -> StoppingRule:
-        """Return the stopping rule as an object; refuse what is no step count."""
+        """Return the stopping rule as an object; check ``max_steps``."""
         check_count(self.max_steps, f"max_steps of {type(self).__name__}")
         return as_rule(self.stop)
 
     def check(self) -> None:
-        """Refuse invalid parameters, before any work."""
+        """Validate the parameters."""
         self.rule().check()

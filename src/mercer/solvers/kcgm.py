@@ -11,7 +11,7 @@ from mercer.solvers.iterates import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
 from mercer.systems.iterated import inner, lengths
 
-#: What is left of a new direction, relative to the last product, when it is rounding alone.
+#: A new direction whose norm, relative to the last product, is below this is only rounding.
 DEPENDENT = 1e-13
 
 
@@ -22,17 +22,17 @@ class KCGM(IterativeSolver):
               \\mathcal{K}_t(A, b) = \\operatorname{span}\\{b, Ab, \\dots, A^{t-1}b\\}
 
     (Lin and Cevher, *Kernel conjugate gradient methods with random projections*). This is the
-    minimal-residual method; plain conjugate gradients minimize another norm. The Krylov space is
-    built by the Lanczos recursion with full reorthogonalization, so that each step is the
-    definition's also where A is ill-conditioned. Each output has a Krylov space of its own. A
-    number for alpha is added to A; alpha="auto" adds nothing.
+    minimal-residual method; plain conjugate gradients minimize a different norm. The Krylov space
+    is built by the Lanczos recursion with full reorthogonalization, so that each step matches the
+    definition even if A is ill-conditioned. Each output has its own Krylov space. A numeric alpha
+    is added to A; alpha="auto" adds nothing.
 
     Parameters
     ----------
     stop : "kfold", "held_out", "discrepancy", "steps" or stopping rule
         When to stop.
     max_steps : int
-        The most steps that are made, unless ``stop`` is a number of steps.
+        The maximum number of steps, unless ``stop`` is a number of steps.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class KCGM(IterativeSolver):
         while going.any():
             U = system.apply(directions[-1], metrics[-1])
             weights = np.zeros((step + 1, b.shape[1]))
-            for _ in range(2):  # once is not enough where A is ill-conditioned
+            for _ in range(2):  # once is not enough if A is ill-conditioned
                 for number, (Q, GQ) in enumerate(zip(directions, metrics, strict=True)):
                     part = inner(GQ, U)
                     weights[number] += part
@@ -87,7 +87,7 @@ class KCGM(IterativeSolver):
 
 
 class _Column:
-    """The projected problem of one output: ``min ||start e_1 - H y||``, H growing by a column."""
+    """The projected problem of one output: ``min ||start e_1 - H y||``, where H gains columns."""
 
     def __init__(self, start: float) -> None:
         self.start = start

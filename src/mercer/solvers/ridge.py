@@ -1,4 +1,4 @@
-"""Ridge: one Cholesky factorization for one alpha, one eigendecomposition for many."""
+"""Ridge: a Cholesky factorization for one alpha, an eigendecomposition for many."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ METHODS = ("auto", "cholesky", "eigen")
 
 
 class Ridge(BaseSolver):
-    """Solves ``(A + alpha I) v = b`` directly.
+    """Direct solution of ``(A + alpha I) v = b``.
 
     Parameters
     ----------
     method : "auto", "cholesky" or "eigen"
-        "auto" takes Cholesky for one alpha and the eigendecomposition for a path. Where A is not
-        clearly positive definite at this alpha (rounding, alpha = 0), Cholesky gives way to the
-        eigendecomposition, which leaves out the directions that rounding has made.
+        "auto" uses Cholesky for one alpha and the eigendecomposition for a path. If A + alpha I is
+        not safely positive definite (rounding, alpha = 0), Cholesky falls back to the
+        eigendecomposition, which drops directions below rounding.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Ridge(BaseSolver):
         self.method = method
 
     def check(self) -> None:
-        """Refuse an unknown method."""
+        """Validate the parameters."""
         check_choice(self.method, "method of Ridge", METHODS)
 
     def solve(self, system: DirectSystem, alpha: float) -> Solution:
@@ -55,7 +55,7 @@ class Ridge(BaseSolver):
 
     @staticmethod
     def _by_spectrum(system: DirectSystem) -> tuple[Status, str]:
-        """Return how an eigendecomposition went."""
+        """Return the status and reason of a solve by eigendecomposition."""
         dropped = system.spectrum.dropped - system.empty_directions
         if dropped > 0:
             return Status.RANK_REDUCED, (

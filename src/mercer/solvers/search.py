@@ -1,4 +1,4 @@
-"""Seek the number of steps by the errors on other rows."""
+"""Choose the number of steps by the error on held-out rows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mercer.solvers.stopping import StoppingRule
 
 @dataclass(frozen=True)
 class Search:
-    """The step that other rows chose.
+    """The step with the lowest held-out error.
 
     Attributes
     ----------
     step : int
-        The step of the lowest mean error; 0 where a fold broke down and each was worse than none.
+        The step with the lowest mean error; 0 if a fold broke down and no step beat zero.
     errors : array of shape (folds, steps)
         Errors of each fold after each step.
     interrupted : bool
-        Whether the user ended the search.
+        Whether the user interrupted the search.
     note : str
         How a fold broke down; empty if none did.
     """
@@ -41,10 +41,10 @@ def best_step(
     limit: int,
     progress: StepProgress | None = None,
 ) -> Search:
-    """Run the folds side by side, each measured on its own rows.
+    """Run all folds in parallel steps; measure each on its held-out rows.
 
-    A fold that has nothing left to do keeps its last error, or that of zero if it had nothing to do
-    at all (its y is constant, say).
+    A fold that has converged keeps its last error, or the error of the zero solution if it took no
+    steps (for example because its y is constant).
     """
     streams = [iter(run) for run in runs]
     errors: list[list[float]] = [[] for _ in runs]

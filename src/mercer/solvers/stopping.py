@@ -1,4 +1,4 @@
-"""When an iteration stops: the number of steps is what regularizes it."""
+"""Stopping rules: the number of steps t regularizes an iteration ``v_t``."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from mercer.validation import check_count, check_number, from_alias
 
 
 class StoppingRule(BaseEstimator):
-    """Decides after how many steps to stop, from residuals or from errors on other rows."""
+    """Chooses the number of steps from residuals or from held-out errors."""
 
-    #: In how many pieces the rows must be kept.
+    #: Number of folds that the rule needs.
     folds = 1
-    #: The share of rows in the last piece; None deals them evenly.
+    #: The share of rows in the last fold; None means folds of equal size.
     held_out: float | None = None
-    #: Steps without improvement of the validation error after which no more are made.
+    #: Stop the search after this many steps without improvement of the validation error.
     patience = 0
-    #: Whether the number of steps is given, and reaching it is no failure.
+    #: Whether the number of steps is given, so that reaching it is a success.
     counts = False
 
     @property
     def label(self) -> str:
-        """What it is, for people."""
+        """A short description, for reports."""
         raise TypeError(f"{type(self).__name__} does not define label")
 
     def check(self) -> None:
-        """Refuse parameters that cannot be."""
+        """Validate the parameters."""
 
     def limit(self, max_steps: int) -> int:
-        """Return how many steps are made at most."""
+        """Return the maximum number of steps."""
         return max_steps
 
     def satisfied(self, residuals: Array, rows: float) -> Array:
-        """Return which columns may stop, given their residuals, for targets of variance one."""
+        """Return which columns may stop, given their residuals for targets with unit variance."""
         return np.zeros(len(residuals), dtype=bool)
 
 
@@ -44,7 +44,7 @@ class StopAfter(StoppingRule):
     Parameters
     ----------
     steps : int
-        How many.
+        The number of steps.
     """
 
     counts = True
@@ -54,34 +54,34 @@ class StopAfter(StoppingRule):
 
     @property
     def label(self) -> str:
-        """What it is, for people."""
+        """A short description, for reports."""
         return f"{self.steps} steps"
 
     def check(self) -> None:
-        """Refuse what is no count."""
+        """Validate the parameters."""
         check_count(self.steps, "steps of StopAfter")
 
     def limit(self, max_steps: int) -> int:
-        """Return the number of steps: a number that was asked for is no limit."""
+        """Return the requested number of steps, regardless of ``max_steps``."""
         return check_count(self.steps, "steps of StopAfter")
 
 
 class StopAtDiscrepancy(StoppingRule):
-    """Stop once the residual is as small as noise makes it (the discrepancy principle).
+    """Stop when the residual reaches the noise level (the discrepancy principle).
 
     .. math:: \\|A v_t - b\\| \\le \\tau, \\qquad
               \\tau = n^{-(\\zeta + 1/2) / \\max(1, 2\\zeta + \\gamma)}
 
-    the latter where tau is not given (Lin and Cevher, *Kernel conjugate gradient methods with
-    random projections*, equation 26, up to its constants). Residuals count in units of the
-    standard deviation of y. With several outputs each stops on its own.
+    by default (Lin and Cevher, *Kernel conjugate gradient methods with random projections*,
+    equation 26, up to its constants). Residuals are in units of the standard deviation of y. With
+    several outputs, each stops separately.
 
     Parameters
     ----------
     tau : float or None
         The residual to reach.
     zeta : float
-        Smoothness of the target: the source condition's exponent. 1/2 says no more than that the
+        Smoothness of the target: the exponent of the source condition. 1/2 means only that the
         target has a finite norm.
     gamma : float
         Decay of the kernel's eigenvalues: the capacity exponent, in (0, 1].
@@ -94,13 +94,13 @@ class StopAtDiscrepancy(StoppingRule):
 
     @property
     def label(self) -> str:
-        """What it is, for people."""
+        """A short description, for reports."""
         if self.tau is not None:
             return f"residual below {self.tau:g}"
         return f"discrepancy rule for zeta={self.zeta:g}, gamma={self.gamma:g}"
 
     def check(self) -> None:
-        """Refuse exponents and residuals that cannot be."""
+        """Validate the parameters."""
         if self.tau is not None:
             check_number(self.tau, "tau of StopAtDiscrepancy", above=0.0)
         check_number(self.zeta, "zeta of StopAtDiscrepancy", minimum=0.0)
@@ -109,7 +109,7 @@ class StopAtDiscrepancy(StoppingRule):
             raise ValueError(f"gamma of StopAtDiscrepancy must be at most 1, got {gamma}")
 
     def threshold(self, rows: float) -> float:
-        """Return tau for so many rows.
+        """Return tau for the given number of rows.
 
         >>> round(StopAtDiscrepancy(zeta=0.5, gamma=0.5).threshold(1000), 4)
         0.01
@@ -125,14 +125,14 @@ class StopAtDiscrepancy(StoppingRule):
 
 
 class StopOnHeldOut(StoppingRule):
-    """Stop where the error on held-out rows is lowest; then take as many steps on all rows.
+    """Stop at the lowest error on held-out rows; then take as many steps on all rows.
 
     Parameters
     ----------
     fraction : float
-        The share of rows that is held out, drawn at random.
+        The share of rows to hold out, drawn at random.
     patience : int
-        How many steps without improvement are made before the search ends.
+        Number of steps without improvement after which the search ends.
     """
 
     folds = 2
@@ -143,16 +143,16 @@ class StopOnHeldOut(StoppingRule):
 
     @property
     def label(self) -> str:
-        """What it is, for people."""
+        """A short description, for reports."""
         return f"lowest error on {self.fraction:.0%} of the rows, held out"
 
     @property
     def held_out(self) -> float:  # type: ignore[override]
-        """The share of rows in the last piece."""
+        """The share of held-out rows."""
         return float(self.fraction)
 
     def check(self) -> None:
-        """Refuse a fraction outside (0, 1)."""
+        """Validate the parameters."""
         fraction = check_number(self.fraction, "fraction of StopOnHeldOut", above=0.0)
         if fraction >= 1:
             raise ValueError(f"fraction of StopOnHeldOut must be below 1, got {fraction}")
@@ -160,14 +160,14 @@ class StopOnHeldOut(StoppingRule):
 
 
 class StopByFolds(StoppingRule):
-    """Stop where the K-fold error is lowest; then take as many steps on all rows.
+    """Stop at the lowest K-fold error; then take as many steps on all rows.
 
     Parameters
     ----------
     n_splits : int
-        K; rows are dealt to folds at random.
+        K; rows are assigned to folds at random.
     patience : int
-        How many steps without improvement are made before the search ends.
+        Number of steps without improvement after which the search ends.
     """
 
     def __init__(self, n_splits: int = 5, patience: int = 10) -> None:
@@ -176,7 +176,7 @@ class StopByFolds(StoppingRule):
 
     @property
     def label(self) -> str:
-        """What it is, for people."""
+        """A short description, for reports."""
         return f"lowest {self.n_splits}-fold cross-validation"
 
     @property
@@ -185,7 +185,7 @@ class StopByFolds(StoppingRule):
         return check_count(self.n_splits, "n_splits of StopByFolds", minimum=2)
 
     def check(self) -> None:
-        """Refuse fewer than two folds."""
+        """Validate the parameters."""
         check_count(self.n_splits, "n_splits of StopByFolds", minimum=2)
         check_count(self.patience, "patience of StopByFolds")
 

@@ -1,6 +1,6 @@
-"""What is written to disk: arrays with a JSON document, without pickle, whole or not at all.
+"""Storage: arrays with a JSON document, without pickle, written atomically.
 
-Models, checkpoints, label sheets and the command line share it.
+It is shared by models, checkpoints, label sheets and the command line.
 """
 
 from mercer.storage.atomic import atomic_path, write_json, write_together

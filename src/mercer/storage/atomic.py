@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Write files atomically."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a path beside ``path`` to write to; it takes the place of ``path`` if all went well.
+    """Yield a temporary path next to ``path``, which replaces ``path`` on success.
 
-    A reader never meets half a file, and a failed write leaves what was there before, and nothing
-    else. What was written is on disk before it takes its place.
+    A reader never sees a partial file, and a failed write leaves the old file unchanged. The data
+    are synced to disk before the file is replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -28,7 +28,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"{path} cannot be written: its folder {path.parent} does not exist; make it first"
+            f"{path} cannot be written: its folder {path.parent} does not exist; create it first"
         )
     if path.is_dir():
         raise IsADirectoryError(f"{path} cannot be written: it is a folder; name a file in it")
@@ -37,7 +37,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     mode = partial.stat().st_mode & 0o777
     try:
         yield partial
-        # A writer may have put a new file here with permissions of its own.
+        # The writer may have created the file with other permissions.
         partial.chmod(mode)
         with partial.open("r+b") as file:  # Windows syncs only what is open for writing
             os.fsync(file.fileno())
@@ -48,10 +48,10 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Write the new name to disk, too, where folders can be opened: not on Windows."""
+    """Sync the folder to disk as well, where folders can be opened (not on Windows)."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    # Some network file systems refuse to sync a folder; the file itself is on disk by now.
+    # Some network file systems cannot sync a folder; the file itself is already on disk.
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -61,7 +61,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
-    """Write files that belong together: none takes its place before all are written."""
+    """Write several files together: no file is replaced before all are written."""
     with ExitStack() as stack:
         partial = {path: stack.enter_context(atomic_path(path)) for path in writers}
         for path, write in writers.items():
@@ -69,6 +69,6 @@ def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
 
 
 def write_json(content: Any, path: Path) -> None:
-    """Write JSON that every reader takes: UTF-8, without NaN or infinity."""
+    """Write strict JSON: UTF-8, without NaN or infinity."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")

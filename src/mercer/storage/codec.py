@@ -1,16 +1,16 @@
-"""Objects as a JSON document and arrays, and back, without ever running what a file says.
+"""Encode objects as a JSON document and arrays, and decode them without executing code.
 
-In the document a number, text, list, ``true``, ``false`` or ``null`` is itself; anything else is an
-object with one of these keys:
+In the document, numbers, text, lists, ``true``, ``false`` and ``null`` represent themselves;
+anything else is an object with one of these keys:
 
-- ``type``, ``params``: an object of a class that the registry knows
-- ``enum``, ``member``: a member of an enumeration that it knows
-- ``array``: the name of a tensor; ``order`` "F" says that it is stored transposed, ``dtype`` that
-  its numbers stand for dates, or its last axis for bytes
+- ``type``, ``params``: an object of a class in the registry
+- ``enum``, ``member``: a member of an enumeration in the registry
+- ``array``: the name of a tensor; ``order`` "F" means that it is stored transposed, ``dtype`` that
+  its numbers represent dates, or its last axis bytes
 - ``labels``: an array of text (``dtype`` "U") or of Python objects (``dtype`` "O")
 - ``scalar``: a NumPy scalar, as a tensor without dimensions
 - ``float``: "inf", "-inf" or "nan"
-- ``tuple``, ``dict``: what they say; ``pairs`` is a dict whose keys are not all text
+- ``tuple``, ``dict``: a tuple or a dict; ``pairs`` is a dict whose keys are not all text
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from mercer.storage.tensor_file import (
 )
 from mercer.validation import closest
 
-#: How many objects can be one inside another: sums of many kernels are, nothing else goes deep.
+#: The deepest nesting of objects: only sums of many kernels are nested deeply.
 DEPTH = 100
-#: An array of text takes as much for every label as for the longest: labels of so many characters
-#: are refused where that is much more than what the file holds of them.
+#: In a text array, every label takes as much memory as the longest. Labels with this many
+#: characters are rejected if that is much more than their size in the file.
 LABEL_CHARACTERS, STRETCH = 2**26, 16
-#: What labels that are Python objects can be.
+#: Allowed types of labels that are Python objects.
 LABELS = (str, bool, int, float, type(None))
 
 
 class Encoder:
-    """Collects the arrays of what it encodes in ``tensors``.
+    """Encodes values as JSON; collects their arrays in ``tensors``.
 
     Parameters
     ----------
     registry : Registry
         The classes that the file may name.
     file : str
-        What is written, for messages.
+        What is being written, for messages.
 
     Examples
     --------
@@ -69,10 +69,10 @@ class Encoder:
         self.tensors: dict[str, Array] = {}
 
     def value(self, value: Any, name: str) -> Json:
-        """Return ``value`` for the document; ``name`` is its place, for tensors and messages."""
+        """Return ``value`` as JSON; ``name`` is its path, for tensors and messages."""
         if isinstance(value, Enum):
             return {"enum": self._known(value, name), "member": value.name}
-        if isinstance(value, str):  # also NumPy's own kind of text
+        if isinstance(value, str):  # including NumPy strings
             return str(value)
         if isinstance(value, np.generic):
             return {"scalar": self._tensor(np.asarray(value), name)}
@@ -97,12 +97,12 @@ class Encoder:
         return {str(key): self.value(item, f"{name}.{key}") for key, item in values.items()}
 
     def object(self, value: Any, name: str) -> dict[str, Json]:
-        """Return an object of a known class by the name of the class and its parameters."""
+        """Return an object as the name of its class and its parameters."""
         kind = self._known(value, name)
         if name.count(".") > DEPTH:
             raise ValueError(
-                f"{kind} at {name[:40]}... is inside more than {DEPTH} others, which {self.file} "
-                f"does not hold: build the sum or product as a balanced tree"
+                f"{kind} at {name[:40]}... is nested more than {DEPTH} deep, which {self.file} "
+                f"does not support: build the sum or product as a balanced tree"
             )
         return {"type": kind, "params": self.mapping(parameters(value), name)}
 
@@ -124,7 +124,7 @@ class Encoder:
             if all(isinstance(item, LABELS) for item in plain):
                 return {"labels": self.value(plain, name), "dtype": "O"}
         if value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous:
-            # The order of an array decides how BLAS rounds: the same bits need the same order.
+            # The memory order affects rounding in BLAS: identical bits need the same order.
             return {**self._array(value.T, name), "order": "F"}
         if value.dtype.kind in "mM":
             native = value.dtype.newbyteorder("=")
@@ -138,10 +138,10 @@ class Encoder:
     def _tensor(self, value: Array, name: str) -> str:
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
             raise TypeError(
-                f"{name} cannot be written to {self.file}: arrays must hold integers, floats, "
+                f"{name} cannot be written to {self.file}: arrays must contain integers, floats, "
                 f"booleans, dates or text, got {value.dtype}; try .astype(float) or .astype(str)"
             )
-        while name in self.tensors:  # keys of a dict may hold dots
+        while name in self.tensors:  # keys of a dict may contain dots
             name += "'"
         native = value.dtype.newbyteorder("=")
         self.tensors[name] = np.ascontiguousarray(value, dtype=native).reshape(value.shape)
@@ -149,14 +149,14 @@ class Encoder:
 
 
 class Decoder:
-    """Builds what an :class:`Encoder` has written; a :class:`DamagedFileError` says what is wrong.
+    """Decodes what an :class:`Encoder` wrote; raises :class:`DamagedFileError` if it is invalid.
 
     Parameters
     ----------
     registry : Registry
         The classes that the file may name.
     file : TensorFile
-        Where the arrays are.
+        The file with the arrays.
     """
 
     def __init__(self, registry: Registry, file: TensorFile) -> None:
@@ -210,14 +210,14 @@ class Decoder:
         if cls is None:
             known = self.registry.names
             hint = closest(str(kind), known) if known else ""
-            raise DamagedFileError(f"{name} is of the unknown type {kind!r}{hint}")
+            raise DamagedFileError(f"{name} has the unknown type {kind!r}{hint}")
         return cls
 
     def _member(self, document: dict[str, Json], name: str) -> Any:
         cls = self._class(document["enum"], name)
         member = document["member"]
         if not issubclass(cls, Enum) or member not in cls.__members__:
-            raise DamagedFileError(f"{name} is no member of {cls.__name__}: {member!r}")
+            raise DamagedFileError(f"{name} is not a member of {cls.__name__}: {member!r}")
         return cls[member]
 
     def _tensor(self, tensor: Json, name: str) -> Array:
@@ -252,7 +252,7 @@ def _as_dtype(array: Array, dtype: Json, name: str) -> Array:
         return array.view(kind)
     if width and array.dtype == np.uint8 and array.shape[-1:] == (int(width[1]),):
         return np.asarray(array.view(kind)[..., 0])
-    raise DamagedFileError(f"{name} is no array of {dtype!r}")
+    raise DamagedFileError(f"{name} is not an array of {dtype!r}")
 
 
 def save_value(value: Any, path: Path, registry: Registry, file: str) -> None:
@@ -262,6 +262,6 @@ def save_value(value: Any, path: Path, registry: Registry, file: str) -> None:
 
 
 def load_value(path: Path, registry: Registry) -> Any:
-    """Read what :func:`save_value` has written: the same value, bit for bit."""
+    """Read a value written by :func:`save_value`, bit-identical."""
     with open_tensors(path) as file:
         return Decoder(registry, file).value(file.document().get("value"), "value")

@@ -1,4 +1,4 @@
-"""Fingerprints: equal for the same rows, files and parameters, and different for others."""
+"""Fingerprints: hashes that identify rows, files and parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mercer.contracts import Array, Rows
 
 
 def fingerprint(value: Any) -> str:
-    """Return the fingerprint of parameters, arrays, or whatever is made of them.
+    """Return the fingerprint of parameters, arrays, or nested structures of them.
 
     >>> fingerprint({"alpha": 0.1}) == fingerprint({"alpha": 0.1})
     True
@@ -26,10 +26,10 @@ def fingerprint(value: Any) -> str:
 
 
 def input_identity(rows: Any) -> Any:
-    """Return what tells the input of a fit from others, for :func:`fingerprint`.
+    """Return what identifies the input of a fit, for :func:`fingerprint`.
 
-    Files are known by name, size and time of change, Dask collections by their token, and
-    everything else by its values. Text that is no file is the name of a column.
+    Files are identified by name, size and modification time, Dask collections by their token, and
+    everything else by its values. Text that is not a file is the name of a column.
     """
     if isinstance(rows, (str, Path)):
         path = Path(rows)
@@ -43,9 +43,9 @@ def input_identity(rows: Any) -> Any:
 
 
 def fingerprint_rows(blocks: Iterable[Rows]) -> str:
-    """Return the fingerprint of rows in their order, however they are cut into blocks.
+    """Return the fingerprint of rows in order, independent of their split into blocks.
 
-    Numbers count by their value, whatever their type, and sparse rows by their nonzeros.
+    Numbers are compared by value, regardless of dtype, and sparse rows by their nonzeros.
 
     >>> X = np.arange(6.0).reshape(3, 2)
     >>> fingerprint_rows([X[:1], X[1:]]) == fingerprint_rows([X.astype(int)])
@@ -61,7 +61,7 @@ def fingerprint_rows(blocks: Iterable[Rows]) -> str:
 
 
 def _row_parts(X: Rows) -> list[Array]:
-    """Return what is hashed of rows: their numbers, and of sparse ones where they are."""
+    """Return the arrays to hash: the values, and for sparse rows also their positions."""
     if not hasattr(X, "tocsr"):
         return [np.ascontiguousarray(X, dtype=np.float64) + 0.0]  # -0.0 is the same number
     X = X.tocsr().astype(np.float64, copy=True)
@@ -71,7 +71,7 @@ def _row_parts(X: Rows) -> list[Array]:
 
 
 def fingerprint_texts(parts: Iterable[Iterable[str]]) -> str:
-    """Return the fingerprint of texts in their order, however they are cut into parts.
+    """Return the fingerprint of texts in order, independent of their split into parts.
 
     >>> fingerprint_texts([["a", "b"], ["c"]]) == fingerprint_texts([["a", "b", "c"]])
     True
@@ -85,7 +85,7 @@ def fingerprint_texts(parts: Iterable[Iterable[str]]) -> str:
 
 
 def fingerprint_unordered(rows: Array) -> tuple[int, int]:
-    """Return the number of dense rows, and the sum of a hash of each: their order does not matter.
+    """Return the number of dense rows and the sum of their hashes, independent of their order.
 
     >>> rows = np.random.default_rng(0).random((5, 2))
     >>> fingerprint_unordered(rows) == fingerprint_unordered(rows[::-1])

@@ -1,4 +1,4 @@
-"""The classes that a file may name, what they are made of, and how they are built again."""
+"""The classes that a file may name, their parameters, and how to rebuild them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mercer.storage.tensor_file import DamagedFileError
 from mercer.validation import closest
 
 _NUMBER = (Real, "a number")
-_WHOLE = (Integral, "a whole number")
-#: What the fields of data classes must be, by their annotation; others are checked later.
+_WHOLE = (Integral, "an integer")
+#: Required types of data class fields, by annotation; other fields are checked later.
 _FIELDS: dict[str, tuple[Any, str]] = {
     "int": _WHOLE,
     "float": _NUMBER,
@@ -34,7 +34,7 @@ _FIELDS: dict[str, tuple[Any, str]] = {
 
 
 def parameter_names(cls: type) -> list[str]:
-    """Return the names that the constructor of a data class or of scikit-learn's kind takes."""
+    """Return the constructor parameters of a data class or a scikit-learn estimator."""
     if is_dataclass(cls):
         return [field.name for field in fields(cls)]
     names: list[str] = cls._get_param_names()  # type: ignore[attr-defined]
@@ -42,12 +42,12 @@ def parameter_names(cls: type) -> list[str]:
 
 
 def parameters(value: Any) -> dict[str, Any]:
-    """Return what the constructor of ``value`` was given, by name, one level deep."""
+    """Return the constructor arguments of ``value`` by name, one level deep."""
     return {name: getattr(value, name) for name in parameter_names(type(value))}
 
 
 class Registry:
-    """A fixed list of classes by their names; nothing else is ever looked up.
+    """A fixed list of classes by name; nothing else is ever looked up.
 
     >>> registry = Registry([Status])
     >>> registry.name_of(Status), registry.find("Status"), registry.find("os.system")
@@ -71,7 +71,7 @@ class Registry:
         return self._classes.get(name)
 
     def build(self, cls: type, values: Mapping[str, Any], name: str) -> Any:
-        """Return an object of ``cls``, its parameters checked by name and by kind."""
+        """Return an object of ``cls``, after checking its parameters by name and type."""
         if issubclass(cls, Enum):
             raise DamagedFileError(f"{name} must be an object, got a {cls.__name__}")
         known = parameter_names(cls)
@@ -96,15 +96,15 @@ class Registry:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    # Python counts true and false among the whole numbers; a file must not.
+    # In Python, True and False are integers; in a file they must not be.
     return isinstance(value, kind) and (not isinstance(value, bool) or kind in (bool, object))
 
 
 class LibraryRecords(Registry):
-    """Data classes and enumerations of this library, by the module that they are in.
+    """Data classes and enumerations of this library, by module.
 
-    What tasks return comes from many modules. A checkpoint is read by who wrote it, so that the
-    kinds of fields are not checked again.
+    Results of tasks come from many modules. A checkpoint is read by the version that wrote it, so
+    the types of fields are not checked again.
 
     >>> records = LibraryRecords()
     >>> records.name_of(Status), records.find("mercer.contracts:Status") is Status
@@ -124,7 +124,7 @@ class LibraryRecords(Registry):
     def find(self, name: str) -> type | None:
         """Return the class at ``module:class``."""
         module, _, attribute = name.partition(":")
-        # The command line's modules act on import; no others do.
+        # Only the modules of the command line have side effects on import.
         if not module.startswith("mercer.") or module.startswith("mercer.cli"):
             return None
         try:

@@ -1,4 +1,4 @@
-"""Tables as files: columns of one length, by name, as CSV, Parquet or a NumPy record array."""
+"""Write tables (named columns of equal length) as CSV, Parquet or a NumPy record array."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Table: TypeAlias = Mapping[str, Sequence[Any] | Array]
 
 
 def pyarrow(module: str = "") -> Any:
-    """Return pyarrow or one of its modules; it is imported only when a file needs it."""
+    """Return pyarrow or one of its modules, imported only when needed."""
     try:
         return import_module("pyarrow" + module)
     except ImportError as error:
         raise ImportError(
-            "CSV files are read, and Parquet files read and written, with pyarrow, which is not "
+            "reading CSV files, and reading or writing Parquet files, needs pyarrow, which is not "
             "installed: try pip install 'mercer[files]' (pip install mercer[files] in most shells)"
         ) from error
 
 
 def write_table(table: Table, path: Path) -> None:
-    """Write columns to a file by its extension, whole or not at all.
+    """Write columns to a file, in the format of its extension, atomically.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -43,14 +43,14 @@ def write_table(table: Table, path: Path) -> None:
 
 
 def write_csv(table: Table, stream: IO[str]) -> None:
-    """Write columns as CSV; numbers read back as the same numbers."""
+    """Write columns as CSV; numbers are read back exactly."""
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(table)
     writer.writerows(zip(*map(_plain, table.values()), strict=True))
 
 
 def _plain(values: Sequence[Any] | Array) -> list[Any]:
-    # Lists hold Python's own numbers, whose text reads back as the same number.
+    # Lists contain Python numbers, whose text is read back exactly.
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
@@ -65,7 +65,7 @@ def _parquet(table: Table, path: Path) -> None:
 
 
 def _arrow_column(values: Sequence[Any] | Array) -> Any:
-    """Return a column for Parquet: text where it is mixed, or has no values yet."""
+    """Return a column for Parquet: text if it is mixed, or has no values yet."""
     arrow = pyarrow()
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OU":
         return arrow.array(values)
@@ -83,14 +83,14 @@ def _npy(table: Table, path: Path) -> None:
         name: values.astype(str) if values.dtype.kind == "O" else values
         for name, values in columns.items()
     }
-    # Refuses columns of different lengths, which an assignment would repeat.
+    # Raises if columns have different lengths; an assignment would broadcast.
     dtype = [(name, values.dtype) for name, values in plain.items()]
     records = np.rec.fromarrays(list(plain.values()), dtype=dtype)
     with path.open("wb") as stream:
         np.save(stream, records, allow_pickle=False)
 
 
-#: What writes a table to a path, by the extension of the file.
+#: The function that writes a table, by file extension.
 TABLE_WRITERS: dict[str, Callable[[Table, Path], None]] = {
     ".csv": _csv,
     ".parquet": _parquet,

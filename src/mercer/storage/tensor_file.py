@@ -1,9 +1,9 @@
 """Files of one JSON document and named arrays, in the safetensors format.
 
-Eight bytes with the length of a header, a header in JSON, and the bytes of the arrays one after the
-other: nothing in it can run. The document is an entry of the header's metadata. The format is small
-enough to be written here, so that checkpoints and models need no further package; files are read
-and written by the ``safetensors`` package as well.
+A file has eight bytes with the length of the header, a JSON header, and the bytes of the arrays; it
+contains no code. The document is an entry of the header's metadata. The format is simple enough to
+be implemented here, so that checkpoints and models need no further package; the ``safetensors``
+package can read and write the files as well.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Json: TypeAlias = Any
 #: The key of the document in the metadata.
 KEY = "mercer"
 METADATA = "__metadata__"
-#: What the format calls the dtypes that are written here.
+#: The names of the dtypes in the format.
 DTYPES = {
     "BOOL": np.dtype("?"),
     "U8": np.dtype("u1"),
@@ -46,16 +46,16 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
 class DamagedFileError(ValueError):
-    """A file is not what it should be; the message says why, and leaves its name to the caller."""
+    """A file is invalid; the message says why, and the caller adds the file name."""
 
 
 def write_tensors(path: Path, document: Json, tensors: Mapping[str, Array]) -> None:
-    """Write a document and its arrays, whole or not at all.
+    """Write a document and its arrays atomically.
 
     Parameters
     ----------
     path : Path
-        The file; one that is there already is replaced.
+        The file; an existing file is replaced.
     document : JSON
         Without NaN or infinity.
     tensors : dict of arrays
@@ -63,7 +63,7 @@ def write_tensors(path: Path, document: Json, tensors: Mapping[str, Array]) -> N
     """
     text = json.dumps(document, allow_nan=False, ensure_ascii=False)
     header: dict[str, Json] = {METADATA: {KEY: text}}
-    # Wide numbers first: with a padded header every array is aligned.
+    # Wide dtypes first: with a padded header, every array is aligned.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
     start = 0
     for name in order:
@@ -85,19 +85,19 @@ def write_tensors(path: Path, document: Json, tensors: Mapping[str, Array]) -> N
 
 
 class TensorFile:
-    """An open file: its document, and its arrays by name, each given out once."""
+    """An open file: its document, and its arrays by name, each of which can be read once."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         size = os.fstat(file.fileno()).st_size
         length = struct.unpack("<Q", file.read(8))[0] if size >= 8 else size
         if length > size - 8:
-            raise _not_safetensors("its header is cut short")
+            raise _not_safetensors("its header is truncated")
         self._start = 8 + length
         header = _parsed(file.read(length), "its header")
         self._metadata = header.pop(METADATA, None)
         self._places = {name: _place(name, entry) for name, entry in header.items()}
-        # Arrays fill the file without gaps and overlaps: a small file can never fill the memory.
+        # Arrays fill the file without gaps or overlaps, so a small file cannot exhaust memory.
         end = 0
         for start, stop in sorted((place[2], place[3]) for place in self._places.values()):
             if start != end:
@@ -112,12 +112,12 @@ class TensorFile:
         text = self._metadata.get(KEY) if isinstance(self._metadata, dict) else None
         if not isinstance(text, str):
             raise DamagedFileError(
-                f"it is a safetensors file without the {KEY!r} entry that describes what it holds"
+                f"it is a safetensors file without the {KEY!r} entry that describes its contents"
             )
         return _parsed(text, "its description")
 
     def tensor(self, name: str) -> Array:
-        """Return an array in memory of its own."""
+        """Return a copy of an array."""
         if name not in self._places:
             raise DamagedFileError(f"the tensor {name!r} is missing")
         if name not in self._left:
@@ -128,21 +128,21 @@ class TensorFile:
         self._file.seek(self._start + start)
         content = array.reshape(-1).view(np.uint8)
         if self._file.readinto(content.data) != stop - start:  # type: ignore[attr-defined]
-            raise DamagedFileError(f"the tensor {name!r} is cut short")
+            raise DamagedFileError(f"the tensor {name!r} is truncated")
         if dtype.kind == "b" and np.any(content > 1):
-            raise DamagedFileError(f"the tensor {name!r} must hold true and false")
+            raise DamagedFileError(f"the tensor {name!r} must contain booleans")
         return array.astype(dtype.newbyteorder("="), copy=False)
 
 
 @contextmanager
 def open_tensors(path: Path) -> Iterator[TensorFile]:
-    """Open a file of :func:`write_tensors`; what is none gives a :class:`DamagedFileError`."""
+    """Open a file of :func:`write_tensors`; raise :class:`DamagedFileError` if it is invalid."""
     with path.open("rb") as file:
         yield TensorFile(file)
 
 
 def _place(name: str, entry: Json) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
-    """Return dtype, shape, start and stop of an array, refused where they do not agree."""
+    """Return dtype, shape, start and stop of an array; raise an error if they do not agree."""
     if not isinstance(entry, dict):
         raise _not_safetensors(f"the tensor {name!r} is not described")
     kind: Json = entry.get("dtype")
@@ -170,19 +170,18 @@ def _parsed(text: str | bytes, what: str) -> dict[str, Json]:
 
 
 def _refuse(constant: str) -> None:
-    # Python reads NaN and Infinity, which JSON does not have and is never written here.
-    raise ValueError(f"{constant} is no number")
+    # Python accepts NaN and Infinity, which are not JSON and never written here.
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("a name occurs twice")
     return found
 
 
 def _not_safetensors(what: str) -> DamagedFileError:
     return DamagedFileError(
-        f"it is no safetensors file ({what}): it may be damaged, cut short, or something else, so "
-        f"write it anew"
+        f"it is not a safetensors file ({what}): it may be damaged or truncated, so write it again"
     )

@@ -1,4 +1,4 @@
-"""``(A + alpha) v = b`` in its forms: by moments, kernel matrix, products, or means of shards."""
+"""Systems ``(A + alpha) v = b``: by moments, kernel matrix, products, or the mean of shards."""
 
 from mercer.systems.by_kernel_matrix import ABSENT, KernelMatrixSystem
 from mercer.systems.by_kernel_products import (

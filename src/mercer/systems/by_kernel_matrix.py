@@ -1,10 +1,10 @@
-"""The full kernel in its dual form: one coefficient a row.
+"""The full kernel in its dual form: one coefficient per row.
 
 .. math:: (K + \\lambda W \\operatorname{diag}(1/w))\\, a = y - \\mu, \\qquad
           \\textstyle\\sum_i a_i = 0 \\text{ determines the intercept } \\mu.
 
 Without an intercept mu is 0. The symmetric form ``B = D^(1/2) K D^(1/2) / W`` with ``D = diag(w)``
-(and K centered by the weighted mean where there is an intercept) has the same spectrum as A of the
+(and K centered by the weighted mean if there is an intercept) has the same spectrum as A in the
 normal equations, so path, scores and effective dimension are computed as for any other basis.
 """
 
@@ -22,12 +22,12 @@ from mercer.systems.direct import DirectSystem
 from mercer.systems.iterated import KernelSystem
 from mercer.systems.spectrum import Spectrum
 
-#: A weight that stands for 0: the row is there, and has no part in the fit.
+#: A weight that represents 0: the row has no influence on the fit.
 ABSENT = 1e-300
 
 
 class KernelMatrixSystem(DirectSystem):
-    """K, targets and weights of all rows; a solution is the coefficients of ``K(x_i, .)``.
+    """``(K + lambda W diag(1/w)) a = y - mu``, where a are the coefficients of ``K(x_i, .)``.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ class KernelMatrixSystem(DirectSystem):
     weight : array of shape (n,)
         Positive weights.
     intercept : bool
-        Whether a constant is fitted without penalty.
+        Whether to fit an unpenalized intercept.
     units : array of shape (k,) or None
-        Squares of the units that targets are kept in; None means ones.
+        Squared scale of each target column; None means ones.
     cutoff : bool
-        Whether alpha is a threshold for eigenvalues instead of a penalty.
+        Whether alpha is an eigenvalue threshold instead of a penalty.
     """
 
     offers = frozenset({"matrix", "steps"})
@@ -65,7 +65,7 @@ class KernelMatrixSystem(DirectSystem):
         share = weight / self.weight
         self.mean_y = share @ Y if intercept else np.zeros(Y.shape[1])
         self.mean_h = share @ K if intercept else np.zeros(len(K))
-        # The constant direction is always 0 when centered.
+        # Centering makes the eigenvalue of the constant direction 0.
         self.empty_directions = int(intercept)
 
     @property
@@ -75,7 +75,7 @@ class KernelMatrixSystem(DirectSystem):
 
     @property
     def count(self) -> float:
-        """What one row's share of the fit is measured against (see Moments)."""
+        """The effective number of rows (see Moments)."""
         return max(self.weight, float(np.count_nonzero(self.rows_weight > ABSENT)))
 
     @cached_property
@@ -101,16 +101,16 @@ class KernelMatrixSystem(DirectSystem):
         a = self.root[:, None] * (spectrum.vectors @ (scale[:, None] * filtered))
         a /= np.sqrt(self.weight)
         if self.intercept:
-            # The constant direction has eigenvalue 0, and rounding mixes it into small ones.
+            # The constant direction has eigenvalue 0; rounding mixes it with small ones.
             a -= np.outer(self.rows_weight / self.weight, a.sum(axis=0))
         return np.asarray(a)
 
     def coefficients(self, value: Array) -> tuple[Array, Array]:
-        """Return the coefficients (n, k), which the solver finds, and their intercept (k,)."""
+        """Return the coefficients (n, k) and the intercept (k,)."""
         return value, np.asarray(self.mean_y - self.mean_h @ value)
 
     def residual(self, value: Array, alpha: float) -> float:
-        """Return the relative residual of the equations of the rows."""
+        """Return ``||(K + lambda W diag(1/w)) a - (y - mu)|| / ||y - ybar||``."""
         _, constant = self.coefficients(value)
         left = self.Y - constant - self.K @ value
         if not self.cutoff:
@@ -119,14 +119,15 @@ class KernelMatrixSystem(DirectSystem):
         return float(np.linalg.norm(left)) / scale if scale > 0 else 0.0
 
     def cholesky(self, alpha: float) -> Array | None:
-        """Solve with a bordered system for the intercept, or None if not positive definite."""
+        """Solve by Cholesky, bordered for the intercept; None if not safely positive definite."""
         ridge = alpha * self.weight / self.rows_weight
-        # Rounding of the factorization grows with n and the largest eigenvalue (at most the trace).
+        # The rounding of the factorization grows with n and the largest eigenvalue, at most the
+        # trace.
         noise = 4 * np.finfo(float).eps * len(self.K) * np.trace(self.K)
         if not ridge.min() > noise:
             return None
-        # The factor takes the place of one triangle and the diagonal of K, and the other triangle
-        # brings them back: for ten thousand rows a copy would cost as much as a sixth of the solve.
+        # The factor overwrites one triangle and the diagonal of K, which are then restored from the
+        # other triangle: for ten thousand rows a copy would cost a sixth of the solve.
         self.K = np.ascontiguousarray(self.K)
         diagonal = self.K.diagonal().copy()
         np.fill_diagonal(self.K, diagonal + ridge)
@@ -142,10 +143,10 @@ class KernelMatrixSystem(DirectSystem):
         return np.asarray(a - ones * (a.sum(axis=0) / ones.sum()) if self.intercept else a)
 
     def kept(self) -> dict[str, Any]:
-        """Return what a fit remembers of the rows, to add others or to go on."""
+        """Return what a fit stores to add rows or to resume."""
         return {"dual_rows": (self.Y, self.rows_weight)}
 
-    # -- errors on rows that were left out
+    # -- errors on held-out rows
 
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
         """Return held-out mean squared errors of shape (folds, alphas), by refitting."""
@@ -172,7 +173,8 @@ class KernelMatrixSystem(DirectSystem):
     def left_out_errors(self, alphas: Array, sample: int | None, rng: np.random.Generator) -> Array:
         """Return the mean leave-one-out squared error for every alpha.
 
-        Over all rows, whatever the sample: the eigenvectors give their leverages at no cost.
+        All rows are used and ``sample`` is ignored: the eigenvectors give their leverages at no
+        cost.
         """
         spectrum = self.spectrum
         filters = np.stack([spectrum.filter(alpha) for alpha in alphas], axis=1)
@@ -193,11 +195,11 @@ class KernelMatrixSystem(DirectSystem):
 
     @property
     def _present(self) -> Array:
-        """Weights, with 0 for rows that have no part in the fit."""
+        """Weights, with 0 for rows that are excluded from the fit."""
         return np.where(self.rows_weight > ABSENT, self.rows_weight, 0.0)
 
     def _dealt(self, folds: int, share: float | None, rng: np.random.Generator) -> Array:
-        """Return the fold of every row, -1 for those that have no part in the fit."""
+        """Return the fold of every row; -1 for rows excluded from the fit."""
         present = np.flatnonzero(self.rows_weight > ABSENT)
         labels = np.full(len(self.Y), -1)
         labels[present] = fold_labels(len(present), folds, rng, share)
@@ -211,13 +213,13 @@ class KernelMatrixSystem(DirectSystem):
         return self._iterated(self._present, alpha)
 
     def training_error(self, system: KernelSystem) -> ErrorOf:
-        """Return the function that measures a solution on all rows."""
+        """Return a function that computes the error of a solution on all rows."""
         return self._error(self._present, system)
 
     def held_out(
         self, rule: Any, alpha: float, rng: np.random.Generator, labels: Array | None
     ) -> tuple[list[tuple[KernelSystem, ErrorOf]], Array]:
-        """Return the system without each fold, with its error on that fold; and the folds."""
+        """Return, for each fold, the system without it and its held-out error; and the folds."""
         weight, found = self._present, []
         if labels is None:
             labels = self._dealt(rule.folds, rule.held_out, rng)

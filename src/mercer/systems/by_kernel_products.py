@@ -1,4 +1,4 @@
-"""The full kernel by products only: K is evaluated in tiles, half of it, as it is symmetric.
+"""The full kernel by products only: K is evaluated in tiles, and only half of it, by symmetry.
 
 .. math:: (K + N)\\, a = y, \\qquad N = \\lambda W \\operatorname{diag}(1/w),
 
@@ -29,7 +29,7 @@ TILE_ROWS, TILE_COLUMNS = 1024, 4096
 
 
 class KernelProducts:
-    """Products with K(X, X) in two precisions; K is symmetric, so half of it is evaluated.
+    """Products ``K(X, X) V`` in two precisions; only half of the symmetric K is evaluated.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class KernelProducts:
     X : array of shape (n, d)
         The rows; for a precomputed kernel the kernel matrix itself.
     precision : "float32" or "float64"
-        Of fast products.
+        Precision of fast products.
     """
 
     def __init__(self, kernel: Kernel, X: Array, precision: Precision) -> None:
@@ -63,14 +63,14 @@ class KernelProducts:
             number, rows, columns = tile
             K = blocks[number](rows, columns)
             total[rows] += K @ narrow[columns]
-            if rows.stop <= columns.start:  # wholly above the diagonal: the mirror image too
+            if rows.stop <= columns.start:  # strictly above the diagonal
                 total[columns] += K.T @ narrow[rows]
 
         lanes = Lanes(lambda: np.zeros(V.shape)).run(tiles(), add)
         return np.asarray(sum(lanes))
 
     def _against(self, precision: Precision) -> list[Any]:
-        """Return a function for each column of tiles that evaluates a tile."""
+        """Return one evaluation function per column of tiles."""
         if precision not in self._tiles:
             X, made = self.X, []
             for column in range(0, len(X), TILE_COLUMNS):
@@ -88,7 +88,7 @@ def _tile(block: BlockKernel, X: Array, rows: slice, columns: slice) -> Array:
 
 
 class ShardedKernelProducts:
-    """Products with ``K(X, X)`` where rows are in shards: each has those of all, and its own part.
+    """Products ``K(X, X) V`` over shards: each shard holds all points and multiplies its own rows.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class ShardedKernelProducts:
     X : array of shape (n, d)
         The rows of all shards, one after another.
     precision : "float32" or "float64"
-        Of fast products.
+        Precision of fast products.
     """
 
     def __init__(self, rows: RowSet, kernel: Kernel, X: Array, precision: Precision) -> None:
@@ -118,7 +118,7 @@ class ShardedKernelProducts:
 
 @dataclass
 class KernelRows:
-    """The points of a shard, against those of all shards."""
+    """The points of a shard and those of all shards."""
 
     kernel: Kernel
     points: Array
@@ -133,30 +133,30 @@ def kernel_rows_of(
 
 
 def kernel_product_of(rows: KernelRows, V: Array, precision: Precision) -> Array:
-    """Return a shard's rows of ``K V``: a task."""
+    """Task: return a shard's rows of ``K V``."""
     block = rows.kernel.against(rows.points, precision)
     return values_at(block, rows.points[rows.own], V.astype(precision))
 
 
 class KernelProductSystem:
-    """``(K + N) A = [Y, 1]``: the last column is for the intercept, if there is one.
+    """``(K + N) A = [Y, 1]`` with ``N = lambda W diag(1/w)``; the last column gives the intercept.
 
     Parameters
     ----------
     products : KernelProducts or ShardedKernelProducts
-        The kernel.
+        Products with the kernel matrix.
     Y, weight : arrays of shape (n, k) and (n,)
         Targets and positive weights.
     alpha : float
         The penalty.
     intercept : bool
-        Whether a constant is fitted.
+        Whether to fit an intercept.
     F : array of shape (n, r)
         A low-rank factor of K.
     """
 
     offers = frozenset({"products"})
-    #: Of the error in f, where none is asked for: the kernel is exact.
+    #: Default tolerance of the relative error in f: tight, because the kernel is exact.
     tolerance = 1e-5
 
     def __init__(
@@ -173,7 +173,7 @@ class KernelProductSystem:
         self.b = np.hstack([Y, ones]) if intercept else Y
         self.weight = float(weight.sum())
         self.count = max(self.weight, float(np.count_nonzero(weight > ABSENT)))
-        # At alpha = 0 nothing is added to K, and the preconditioner needs something to divide by.
+        # At alpha = 0 nothing is added to K, but the preconditioner needs a positive diagonal.
         trace = float(np.einsum("ij,ij->", F, F))
         self.ridge = (alpha * self.weight / weight)[:, None]
         self._inverse = 1.0 / np.maximum(self.ridge, 1e-12 * max(trace, 1e-300))
@@ -184,7 +184,7 @@ class KernelProductSystem:
 
     @property
     def mixed(self) -> bool:
-        """Whether fast products are coarser than exact ones."""
+        """Whether fast products have a lower precision than exact ones."""
         return self.products.precision == "float32"
 
     def product(self, V: Array, exact: bool) -> Array:
@@ -207,5 +207,5 @@ class KernelProductSystem:
         return a - ones * constant, constant
 
     def kept(self) -> dict[str, Any]:
-        """Return what a fit remembers of the rows: nothing."""
+        """Return what a fit stores of the rows: nothing."""
         return {}

@@ -3,7 +3,7 @@
 .. math:: A = R'(S/W - m m')R, \\qquad b = R'(t/W - m \\bar y), \\qquad f(x) = h(x)'Rv + \\mu,
           \\quad \\mu = \\bar y - m'Rv
 
-(without m and the mean of y where there is no intercept).
+(without m and the mean of y if there is no intercept).
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from mercer.systems.fold_errors import fold_errors
 from mercer.systems.iterated import MatrixSystem
 from mercer.systems.spectrum import Spectrum
 
-#: Share of directions below the rounding of float32 that a fit can do without.
+#: Share of directions below float32 rounding that a fit can do without.
 FEW = 0.05
 
 
 class MomentSystem(DirectSystem):
-    """Moments of a fixed basis, in one piece or by fold.
+    """``(A + alpha) v = b``, with ``A = R'(S/W - m m')R`` and ``b = R'(t/W - m ybar)``.
 
     Parameters
     ----------
     folds : sequence of Moments
-        By fold; one if there are none.
+        The moments of each fold; a single one if there are no folds.
     basis : BasisTransformer
         The fitted basis.
     intercept : bool
-        Whether a constant is fitted.
+        Whether to fit an intercept.
     units : array of shape (k,)
-        Squares of the units that targets are kept in: errors are in the user's.
+        Squared scale of each target column: errors are reported in the units of y.
     cutoff : bool
-        Whether alpha is a threshold for eigenvalues instead of a penalty.
+        Whether alpha is an eigenvalue threshold instead of a penalty.
     left_out : callable or None
-        Reads the rows again: ``(system, alphas, sample, rng)`` -> leave-one-out errors.
+        A second pass over the rows: ``(system, alphas, sample, rng)`` -> leave-one-out errors.
     """
 
     offers = frozenset({"matrix", "steps"})
@@ -61,12 +61,12 @@ class MomentSystem(DirectSystem):
 
     @cached_property
     def whitener(self) -> Whitener:
-        """R of the basis."""
+        """The whitener R of the basis."""
         return self.basis.whitener()
 
     @cached_property
     def total(self) -> Moments:
-        """The moments of all folds together."""
+        """The sum of the moments of all folds."""
         total = self.folds[0]
         for fold in self.folds[1:]:
             total = total + fold
@@ -94,7 +94,7 @@ class MomentSystem(DirectSystem):
 
     @property
     def count(self) -> float:
-        """How many rows the fit counts as."""
+        """The effective number of rows."""
         return float(self.equations.count)
 
     @property
@@ -114,11 +114,11 @@ class MomentSystem(DirectSystem):
 
     @cached_property
     def directions(self) -> Array:
-        """``T = R U`` of shape (M, M): the eigendirections in the functions of the moments."""
+        """``T = R U`` of shape (M, M): the eigenvectors of A in terms of the summed functions."""
         return self.whitener.coefficients(self.spectrum.vectors)
 
     def normal_equations(self, moments: Moments) -> NormalEquations:
-        """Return (A, b) of some of the rows, in whitened coordinates."""
+        """Return (A, b) of the given moments, in whitened coordinates."""
         return moments.normal_equations(self.whitener, self.intercept)
 
     def coefficients(self, value: Array) -> tuple[Array, Array]:
@@ -128,17 +128,17 @@ class MomentSystem(DirectSystem):
         return self.basis.coefficients(orthogonal), mean_y - mean_h @ orthogonal
 
     def hidden(self, solution: Solution) -> int:
-        """Return how many directions float32 sums have hidden, where that is more than a few."""
+        """Return how many directions are lost in float32 rounding; 0 if only a few."""
         if self.basis.precision_ != "float32" or solution.status is not Status.RANK_REDUCED:
             return 0
         dropped = self.spectrum.dropped
         return dropped if dropped > FEW * len(self.spectrum.values) else 0
 
     def kept(self) -> dict[str, Any]:
-        """Return what a fit remembers of the rows, to add others or to go on."""
+        """Return what a fit stores to add rows or to resume."""
         return {"folds": list(self.folds)}
 
-    # -- errors on rows that were left out
+    # -- errors on held-out rows
 
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
         """Return held-out mean squared errors of shape (folds, alphas), from moments only."""
@@ -148,8 +148,8 @@ class MomentSystem(DirectSystem):
         """Return the mean leave-one-out squared error for every alpha."""
         if self._left_out is None:
             raise ValueError(
-                "leave-one-out needs the rows again, and these moments came without them "
-                "(partial_fit): use selection='gcv', or a number for alpha"
+                "leave-one-out needs a second pass over the rows, which are not available "
+                "after partial_fit: use selection='gcv', or a number for alpha"
             )
         return self._left_out(self, alphas, sample, rng)
 
@@ -160,13 +160,13 @@ class MomentSystem(DirectSystem):
         return self._iterated(self.equations, alpha)
 
     def training_error(self, system: MatrixSystem) -> ErrorOf:
-        """Return the function that measures a solution on all rows."""
+        """Return a function that computes the error of a solution on all rows."""
         return self._error(self.total, self.equations)
 
     def held_out(
         self, rule: Any, alpha: float, rng: np.random.Generator, labels: Array | None
     ) -> tuple[list[tuple[MatrixSystem, ErrorOf]], None]:
-        """Return the system without each fold, with its error on that fold."""
+        """Return, for each fold, the system without it and its held-out error."""
         found = []
         for fold in self.folds if rule.held_out is None else self.folds[-1:]:
             train = self.total - fold
@@ -184,9 +184,9 @@ class MomentSystem(DirectSystem):
         return error
 
     def _iterated(self, equations: NormalEquations, alpha: float) -> MatrixSystem:
-        """Return the system of normal equations; zero where all rows are alike.
+        """Return the system of normal equations; zero if all rows are equal.
 
-        Centering then leaves rounding in A and b, and a step as long as A is small would blow it
+        Centering then leaves only rounding in A and b, which a step of size 1 / ||A|| would blow
         up.
         """
         m = self.whitener.vectors(equations.mean_h)
@@ -197,7 +197,7 @@ class MomentSystem(DirectSystem):
 
 
 def eigen_directions(system: MomentSystem, alpha: float) -> tuple[Array, Array, Spectrum]:
-    """Return the directions that rounding has left, and ``1 / (s + alpha)`` along each."""
+    """Return the directions above rounding, and ``1 / (s + alpha)`` for each."""
     spectrum = system.spectrum
     kept = spectrum.values > 0
     return system.directions[:, kept], spectrum.filter(alpha)[kept], spectrum

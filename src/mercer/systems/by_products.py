@@ -3,8 +3,8 @@
 .. math:: (S/W - m m' + \\lambda \\Gamma)\\, c = t/W - m \\bar y, \\qquad
           S c = \\sum_j S_j c
 
-Each shard multiplies with its own rows, kept as values of the basis where they fit in memory, and
-sends a vector a step.
+Each shard multiplies by its own rows, stored as basis values if they fit in memory, and sends one
+vector per step.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from mercer.validation import check_total_weight
 
 
 class ProductSystem:
-    """Products with the rows of all shards, and the penalty, for one alpha.
+    """``(S/W - m m' + alpha Gamma) c = t/W - m ybar`` by products, for one alpha.
 
     Parameters
     ----------
     products : Placed
-        :class:`mercer.moments.products.RowProducts` of every shard, where the shard is.
+        :class:`mercer.moments.products.RowProducts` of every shard, held by that shard.
     basis : BasisTransformer
         The functions.
     alpha : float
         The penalty.
     intercept : bool
-        Whether a constant is fitted.
+        Whether to fit an intercept.
     preconditioner : callable
         R -> P^-1 R.
     keeps_values : bool
-        Whether shards keep the values of all rows; there is room for those of the landmarks then.
+        Whether shards store the basis values of all rows; then Gamma can be stored too.
     """
 
     offers = frozenset({"products"})
-    #: Of the error in f, where none is asked for: the basis is an approximation itself.
+    #: Default tolerance of the relative error in f: the basis is itself an approximation.
     tolerance = 1e-2
 
     def __init__(
@@ -68,11 +68,11 @@ class ProductSystem:
 
     @property
     def mixed(self) -> bool:
-        """Whether fast products are coarser than exact ones."""
+        """Whether fast products have a lower precision than exact ones."""
         return bool(self.basis.precision_ == "float32")
 
     def product(self, V: Array, exact: bool) -> Array:
-        """Return the system times V."""
+        """Return ``(S/W - m m' + alpha Gamma) V``."""
         image = self._products.sum(
             product_of,
             operator.add,
@@ -94,9 +94,9 @@ class ProductSystem:
         return np.asarray(image)
 
     def coefficients(self, value: Array) -> tuple[Array, Array]:
-        """Return the coefficients, and the constant (k,) that goes with them."""
+        """Return the coefficients (M, k) and the intercept (k,)."""
         return value, np.asarray(self.mean_y - self.mean_h @ value)
 
     def kept(self) -> dict[str, Any]:
-        """Return what a fit remembers of the rows: nothing."""
+        """Return what a fit stores of the rows: nothing."""
         return {}

@@ -1,4 +1,4 @@
-"""A system with a matrix: solved directly, by Cholesky for one alpha or its spectrum for many."""
+"""A system with a matrix, solved by Cholesky for one alpha or by its spectrum for many."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DirectSystem:
     b : array of shape (r, k)
         Right-hand sides.
     cutoff : bool
-        Whether alpha is a threshold for eigenvalues instead of a penalty.
+        Whether alpha is an eigenvalue threshold instead of a penalty.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class DirectSystem:
     """
 
     offers = frozenset({"matrix"})
-    #: What the matrix is of, for messages; and how many directions are 0 by construction.
+    #: Names for messages; and how many eigenvalues are 0 by construction.
     made_of, factored = "moments", "one Cholesky factorization"
     empty_directions = 0
 
@@ -40,19 +40,19 @@ class DirectSystem:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The eigendecomposition of A, and the coordinates of b."""
+        """The eigendecomposition ``A = U diag(s) U'``, and ``U'b``."""
         return Spectrum.of(self.A.copy(), self.b, self.cutoff)
 
     @property
     def has_spectrum(self) -> bool:
-        """Whether the eigendecomposition is there already, so that any alpha costs nothing."""
+        """Whether the eigendecomposition is already computed, so that any alpha is cheap."""
         return "spectrum" in self.__dict__
 
     def cholesky(self, alpha: float) -> Array | None:
-        """Solve by Cholesky, or return None where A + alpha I is not safely positive definite.
+        """Solve by Cholesky, or return None if A + alpha I is not safely positive definite.
 
-        Safe means that ``A + alpha/4`` has a Cholesky factor too: rounding, which moves eigenvalues
-        up as far as down, is then below a quarter of the penalty.
+        Safe means that ``A + alpha/4`` also has a Cholesky factor: rounding, which moves
+        eigenvalues up as far as down, is then below a quarter of the penalty.
         """
         A, b = self.A, self.b
         if len(A) == 0:
@@ -70,7 +70,7 @@ class DirectSystem:
         return np.asarray(value)
 
     def by_spectrum(self, alpha: float) -> Array:
-        """Solve by the eigendecomposition."""
+        """Return ``U diag(1 / (s + alpha)) U'b``."""
         return self.spectrum.solve(alpha)
 
     def residual(self, value: Array, alpha: float) -> float:

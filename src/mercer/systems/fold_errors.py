@@ -1,10 +1,10 @@
-"""K-fold cross-validation from moments: the fold's own are subtracted from the total.
+"""K-fold cross-validation from moments: ``A_{-k}, b_{-k}`` from ``total - fold_k``.
 
 The training moments of fold k are ``total - fold_k``, and its held-out error is a function of
-``fold_k`` alone, so all folds and all alphas come from the one pass that built the moments. For a
-large basis the systems ``(A_k + alpha) v = b_k`` are solved together in one subspace, grown with
-the eigendecomposition of the total as preconditioner: leaving a fold out changes A little, and a
-few steps give all alphas. Where they do not, the fold is solved on its own.
+``fold_k`` only, so all folds and all alphas come from the one pass that built the moments. For a
+large basis the systems ``(A_k + alpha) v = b_k`` are solved together in one growing subspace, with
+the eigendecomposition of the total as preconditioner: leaving out a fold changes A only a little,
+and a few steps give all alphas. If they do not, the fold is solved separately.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from mercer.systems.spectrum import Spectrum
 if TYPE_CHECKING:
     from mercer.systems.by_moments import MomentSystem
 
-#: Up to this rank a fold is solved on its own: its eigendecomposition costs next to nothing.
+#: Up to this rank a fold is solved separately: its eigendecomposition is cheap.
 DIRECT = 400
 STEPS = 25
-#: Relative error of a solution in the norm of its system; scores are good to four digits with it.
+#: Relative error of a solution in the norm of its system: gives scores accurate to four digits.
 TOLERANCE = 1e-3
-#: Directions that are this close to the others' span are left to the next step.
+#: Directions this close to the span of the others are left to the next step.
 SHARED = 0.1
 
 
 def fold_errors(system: MomentSystem, alphas: Array) -> Array:
-    """Return the mean squared error on each fold for every alpha: shape (folds, alphas)."""
+    """Return the mean squared error on each fold for every alpha, of shape (folds, alphas)."""
     errors = np.empty((len(system.folds), len(alphas)))
     for row, fold in enumerate(system.folds):
         train = system.total - fold
@@ -41,7 +41,7 @@ def fold_errors(system: MomentSystem, alphas: Array) -> Array:
             continue
         by_column = None
         if system.whitener.size > DIRECT and not system.spectrum.cutoff:
-            with blas_threads(1):  # most matrices in there are narrow
+            with blas_threads(1):  # most matrices here are narrow
                 by_column = _together(system, fold, train, alphas)
         if by_column is None:
             by_column = _one_by_one(system, fold, train, alphas)
@@ -50,7 +50,7 @@ def fold_errors(system: MomentSystem, alphas: Array) -> Array:
 
 
 def _one_by_one(system: MomentSystem, fold: Moments, train: Moments, alphas: Array) -> Array:
-    """Return squared errors on the fold by its own eigendecomposition: alphas, then outputs."""
+    """Return squared errors on the fold by a separate eigendecomposition: alphas, then outputs."""
     equations = system.normal_equations(train)
     spectrum = Spectrum.of(equations.A, equations.b, system.spectrum.cutoff)
     values = np.hstack([spectrum.solve(alpha) for alpha in alphas])
@@ -62,11 +62,11 @@ def _one_by_one(system: MomentSystem, fold: Moments, train: Moments, alphas: Arr
 def _together(system: MomentSystem, fold: Moments, train: Moments, alphas: Array) -> Array | None:
     """Solve for all alphas in one growing subspace; return squared errors on the fold, or None.
 
-    The subspace starts with the solutions for the total's spectrum and grows by preconditioned
-    residuals: those of neighboring alphas are nearly dependent, so a few directions serve all. In
-    it every alpha is solved exactly (Galerkin), by one small eigendecomposition. The fold's own
-    ``v'S_k v`` is that of the total, where S is diagonal, less that of the rest, known from the
-    solve.
+    The subspace starts with the solutions for the spectrum of the total and grows by preconditioned
+    residuals; those of neighboring alphas are nearly dependent, so a few directions are enough for
+    all. In the subspace every alpha is solved exactly (Galerkin), by one small eigendecomposition.
+    ``v'S_k v`` of the fold is that of the total, where S is diagonal, minus that of the other
+    folds, known from the solve.
     """
     spectrum = system.spectrum
     kept = spectrum.values > 0
@@ -115,9 +115,9 @@ def _together(system: MomentSystem, fold: Moments, train: Moments, alphas: Array
 
 
 def _new_directions(Z: Array, span: Array) -> Array:
-    """Return orthonormal columns for what is new in Z beyond the span, up to ``SHARED`` of it."""
+    """Return orthonormal columns for the part of Z outside the span, up to ``SHARED`` of it."""
     Z = Z / np.maximum(np.linalg.norm(Z, axis=0), np.finfo(float).tiny)
-    for share in (SHARED, 1e-6):  # the second time for orthogonality to the last digits
+    for share in (SHARED, 1e-6):  # the second pass restores orthogonality to the last digits
         Z = Z - span @ (span.T @ Z)
         gram = Z.T @ Z
         tolerance = share**2 * gram.diagonal().max(initial=0.0)

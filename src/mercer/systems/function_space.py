@@ -1,15 +1,15 @@
-"""Rounds in function space: shards exchange their points, and values of functions at them.
+"""Rounds in function space: shards exchange their points and function values at them.
 
-With the exact kernel there are no functions that all shards share but those at all points. Shard j
-acts on a function by its values at the shard's own points,
+With the exact kernel, the only functions shared by all shards are those at all points. Shard j acts
+on a function through its values at the shard's own points,
 
 .. math:: H_j f = \\frac1{W_j} \\sum_{i \\in j} w_i (f(x_i) - \\bar f) K(x_i, \\cdot) + \\lambda f,
           \\qquad b_j = \\frac1{W_j} \\sum_{i \\in j} w_i (y_i - \\bar y) K(x_i, \\cdot),
 
-where the means are those of a query in rankings, and 0 otherwise. Functions are known by their
-coefficients at the points of all shards, so every shard has the points of all: this is the scheme
-of Chen et al. (2021) for rankings, DRank-C, and of Lin, Wang and Zhou (2020) for regression. A
-round costs ``n_j n`` kernel values in each shard.
+where the means are per query in rankings, and 0 otherwise. A function is represented by its
+coefficients at the points of all shards, so every shard holds all points. This is the scheme of
+Chen et al. (2021) for rankings (DRank-C), and of Lin, Wang and Zhou (2020) for regression. A round
+costs ``n_j n`` kernel values in each shard.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from mercer.rows.shards import Shard
 from mercer.systems.mean_of_shards import MeanOfShards, ShardSide
 from mercer.validation import check_finite
 
-#: Rows of kernel values that are in memory together.
+#: Rows of kernel values held in memory at a time.
 BLOCK = 1024
 
 
 class FunctionShard:
-    """What a shard keeps between rounds in function space.
+    """``H_j`` and ``b_j`` in function space: what a shard stores between rounds.
 
     Parameters
     ----------
     kernel : Kernel
-        With its parameters in numbers.
+        A kernel with numeric parameters.
     points : array of shape (n, d)
-        Those of all shards, one after another.
+        The points of all shards, concatenated.
     own : slice
-        Where those of this shard are.
+        The position of this shard's points.
     Y : array of shape (n_j, k)
-        Its targets, NaN where there is no label.
+        Targets of the shard, NaN for rows without a label.
     weight : array of shape (n_j,)
-        Its weights.
+        Weights of the shard's rows.
     query : array of shape (n_j,) or None
-        Numbers of queries that values are centered on; rows of one follow each other. None does
-        not center.
+        Query numbers; values are centered by query, whose rows must be consecutive. None means no
+        centering.
     alpha : float
         The penalty, above 0.
     """
@@ -68,12 +68,12 @@ class FunctionShard:
         self._root, self._query = np.sqrt(weight)[:, None], query
         self.weight = float(weight.sum())
         rows = self._scaled(kernel(points[own]) * self._root.T)
-        G = self._centered(rows.T)  # both sides: the matrix is symmetric
+        G = self._centered(rows.T)  # centered on both sides
         G = (G + G.T) / 2
-        self._scale = scale = self.weight or 1.0  # a shard without pairs to rank counts nothing
+        self._scale = scale = self.weight or 1.0  # a shard without pairs to rank has no weight
         np.einsum("ii->i", G)[...] += alpha * scale
         self._factor = cho_factor(G, lower=True)
-        # Rows without a label have no part in the right-hand side.
+        # Rows without a label do not contribute to the right-hand side.
         present = np.asarray(~np.isnan(Y).any(axis=1))
         self.label_weight = self.weight if present.all() else float(weight @ present)
         right = self._scaled(np.where(present[:, None], Y, 0.0))
@@ -82,11 +82,11 @@ class FunctionShard:
         self.model = share * (self._root * cho_solve(self._factor, right))
 
     def _scaled(self, values: Array) -> Array:
-        """Return centered values times the roots of weights."""
+        """Return centered values times the square roots of weights."""
         return self._centered(self._root * values)
 
     def _centered(self, values: Array) -> Array:
-        """Take off the weighted mean of each query, from values times the roots of weights."""
+        """Subtract the weighted mean of each query from values scaled by root weights."""
         if self._query is None:
             return values
         starts = np.flatnonzero(np.r_[True, np.diff(self._query) != 0])
@@ -111,16 +111,16 @@ class FunctionShard:
 
 
 class FunctionSystem(MeanOfShards):
-    """The mean of the shards' systems, for functions by their coefficients at all points.
+    """``H = sum_j share_j H_j`` for functions given by their coefficients at all points.
 
     Parameters
     ----------
     held : Placed
-        A :class:`FunctionShard` a shard, where the shard is.
+        One :class:`FunctionShard` per shard, held by that shard.
     sides : sequence of ShardSide
-        What each has sent.
+        What each shard has sent.
     shares : tuple of arrays
-        What each shard counts in H, and in b; each sums to 1.
+        The weight of each shard in H and in b; each sums to 1.
     alpha : float
         The penalty.
     """
@@ -178,7 +178,7 @@ def function_shard_of(
     slices: dict[int, slice],
     alpha: float,
 ) -> FunctionShard:
-    """Return what a shard keeps between rounds in function space: a task."""
+    """Task: return what a shard stores between rounds in function space."""
     source = shard.source
     with shard.naming():
         ((block, Y),) = checked_blocks(source, targets, max(1, source.n_rows), partial=True)

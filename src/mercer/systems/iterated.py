@@ -1,4 +1,4 @@
-"""What an iterative solver sees: a right-hand side, one product, and an inner product.
+"""The interface of iterative solvers: a right-hand side, one product, and an inner product.
 
 Solutions live in a Hilbert space. In whitened coordinates its inner product is u'v and A a matrix.
 With the full kernel a vector a stands for the function ``sum_i a_i K(x_i, .)``, and
@@ -6,8 +6,8 @@ With the full kernel a vector a stands for the function ``sum_i a_i K(x_i, .)``,
 .. math:: \\langle a, a' \\rangle = a'Ka', \\qquad
           A a = D\\,C\\,K a, \\qquad b = D\\,C\\,y, \\qquad D = \\operatorname{diag}(w / W),
 
-where C takes off the weighted mean if there is an intercept. Both need one large product a step:
-``metric`` (K a, or nothing) and ``apply`` (nothing, or A v) share it between them.
+where C subtracts the weighted mean if there is an intercept. Both need one large product per step,
+either in ``metric`` (K a) or in ``apply`` (A v).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mercer.contracts import Array, IteratedSystem
 
 @dataclass(frozen=True)
 class MatrixSystem:
-    """A as a matrix, in coordinates where the penalty is the identity.
+    """``(A + alpha) v = b`` with A a matrix, in coordinates where the penalty is the identity.
 
     >>> system = MatrixSystem(np.array([[2.0]]), np.array([[3.0]]), alpha=1.0)
     >>> v = np.array([[1.0]])
@@ -43,9 +43,9 @@ class MatrixSystem:
 
 
 class KernelSystem:
-    """The full kernel: coefficients of ``K(x_i, .)``, with the inner product of their functions.
+    """``(D C K + alpha) a = D C y``: coefficients of ``K(x_i, .)``, with inner product ``a'Ka``.
 
-    Rows of weight 0 have no part in the system, though K holds them: so folds share one K.
+    Rows with weight 0 are excluded although K contains them, so that all folds can share one K.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class KernelSystem:
         self.share = (weight / weight.sum())[:, None]
         self.mean_y = self.share.T @ Y if intercept else np.zeros((1, Y.shape[1]))
         centered = Y - self.mean_y
-        # Of a column that is constant only rounding is left, and nothing is to be found in it.
+        # A constant column leaves only rounding: set it to zero.
         rounding = 4 * np.finfo(float).eps * np.abs(self.mean_y)
         constant = np.all((np.abs(centered) <= rounding) | (self.share == 0), axis=0)
         self.b = self.share * np.where(constant, 0.0, centered)
@@ -74,7 +74,7 @@ class KernelSystem:
         return np.asarray(self.share * GV + self.alpha * V)
 
     def constant(self, GV: Array) -> Array:
-        """Return the intercept that goes with coefficients V, given K V; shape (k,)."""
+        """Return the intercept for coefficients V, given K V; shape (k,)."""
         if not self.intercept:
             return np.zeros(GV.shape[1])
         return np.asarray((self.mean_y - self.share.T @ GV)[0])
@@ -86,14 +86,13 @@ def inner(U: Array, GV: Array) -> Array:
 
 
 def lengths(system: IteratedSystem, V: Array, GV: Array) -> Array:
-    """Return the norms of columns, 0 where ``V'GV`` is no more than its rounding; shape (k,).
+    """Return the norms ``sqrt(v'Gv)`` of columns, 0 if below rounding; shape (k,).
 
-    A kernel matrix can be singular: coefficients that are large then stand for a function that is
-    none, and what is left of its square are the last digits. ``metric_norm`` of the system, if it
-    has one, is a bound of ``||G||``.
+    A kernel matrix can be singular: large coefficients may then represent a zero function, whose
+    squared norm is pure rounding. ``metric_norm`` of the system, if it exists, bounds ``||G||``.
     """
     scale = np.abs(V).max(axis=0, initial=0.0)
-    scale = np.where(scale > 0, scale, 1.0)  # kernels of far points are tiny: squares must not be 0
+    scale = np.where(scale > 0, scale, 1.0)  # avoid underflow for far points
     V, GV = V / scale, GV / scale
     squares = inner(V, GV)
     rounding = 4 * np.finfo(float).eps * getattr(system, "metric_norm", 0.0)

@@ -1,4 +1,4 @@
-"""Leverage of rows against the moments of all.
+"""Leverage scores of rows with respect to the moments of all rows.
 
 .. math:: c_i = g_i' (\\operatorname{diag}(s) + \\alpha)^{-1} g_i, \\qquad g_i = T'h(x_i)
 
@@ -25,10 +25,10 @@ from mercer.validation import check_finite
 def leverage_of_rows(
     rows: RowSet, basis: BasisTransformer, reading: Reading, directions: Array, inverse: Array
 ) -> Array:
-    """Read rows a second time; return the leverage of each.
+    """Return ``g_i' diag(inverse) g_i`` for every row, from a second pass.
 
-    ``directions`` (M, r) are those of the moments of all rows, and ``inverse`` (r,) is one over
-    their eigenvalues plus alpha.
+    ``directions`` (M, r) is T, computed from the moments of all rows, and ``inverse`` (r,) is ``1 /
+    (s + alpha)``.
     """
     functions = basis if rows.one_place else basis.without_whitener()
     parts = rows.map(
@@ -43,7 +43,7 @@ def leverage_of_rows(
 
 
 class _Scores:
-    """Scores of blocks; an accumulator for one lane."""
+    """Scores of blocks; the accumulator of one thread."""
 
     def __init__(self, basis: BasisTransformer, scaled: Array) -> None:
         precision = basis.precision_
@@ -62,7 +62,7 @@ class _Scores:
 
 
 def leverage_of(shard: Shard, basis: BasisTransformer, reading: Reading, scaled: Array) -> Array:
-    """Return the leverage of the rows of a shard: a task."""
+    """Task: return the leverage scores of the rows of a shard."""
     done = 0
 
     def pieces() -> Iterator[tuple[int, Any]]:

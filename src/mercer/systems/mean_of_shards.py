@@ -1,15 +1,16 @@
-"""The ridge system of one shard, and the mean of those of all shards.
+"""The ridge system of one shard, and the mean over all shards.
 
-With ``phi`` the whitened functions, followed by a constant where an intercept is fitted,
+With ``phi`` the whitened functions, followed by a constant if an intercept is fitted,
 
 .. math:: H_j = \\frac1{W_j} \\sum_{i \\in j} w_i \\varphi_i \\varphi_i' + \\lambda
           \\begin{pmatrix} I & \\\\ & 0 \\end{pmatrix}, \\qquad
           b_j = \\frac1{L_j} \\sum_{i \\in j} w_i \\varphi_i y_i',
 
-the second sum over rows with a label, of weight L_j. The system of all rows is
-``H = sum_j (W_j / W) H_j`` and ``b = sum_j (L_j / L) b_j``: the constant is a coordinate like the
-others here, because shards are not centered on the mean of all. Where some rows have no label,
-``(m - m_L) ybar`` is added to b: the means of ``phi`` over all rows and over those with a label.
+where the second sum is over rows with a label, of total weight L_j. The system of all rows is
+``H = sum_j (W_j / W) H_j`` and ``b = sum_j (L_j / L) b_j``: the constant is an ordinary coordinate
+here, because shards are not centered by the mean of all rows. If some rows have no label, ``(m -
+m_L) ybar`` is added to b, where m and m_L are the means of ``phi`` over all rows and over labelled
+rows.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from mercer.rows.rowset import Placed
 from mercer.rows.shards import Shard
 from mercer.validation import check_total_weight
 
-#: Eigenvalues below this, relative to the largest, are rounding where H has no Cholesky factor.
+#: If H has no Cholesky factor, eigenvalues below this, relative to the largest, are rounding.
 ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
 class ShardSide:
-    """What a shard sends before the rounds.
+    """What a shard sends before the rounds: b_j and weights.
 
     ``model`` is the shard's own solution, where rounds start at their average.
     """
@@ -50,18 +51,18 @@ class ShardSide:
 
 
 class ShardSystem:
-    """``H_j`` as its Cholesky factor, and ``b_j``; what a shard keeps between rounds.
+    """``H_j v = b_j``: the system that a shard stores between rounds, H_j as its Cholesky factor.
 
     Parameters
     ----------
     moments : Moments
-        Of the rows of the shard.
+        The moments of the shard's rows.
     whitener : Whitener
-        Of the basis that all shards share.
+        The whitener of the shared basis.
     alpha : float
         The penalty.
     intercept : bool
-        Whether a constant is fitted.
+        Whether to fit an intercept.
     """
 
     def __init__(self, moments: Moments, whitener: Whitener, alpha: float, intercept: bool) -> None:
@@ -72,7 +73,7 @@ class ShardSystem:
             edge = whitener.vectors(moments.sum_h)
             A = np.block([[A, edge[:, None]], [edge[None, :], np.full((1, 1), self.weight)]])
             b = np.vstack([b, moments.sum_y[None, :]])
-        A /= self.weight or 1.0  # a shard without pairs to rank counts nothing
+        A /= self.weight or 1.0  # a shard without pairs to rank has no weight
         size = len(A) - intercept
         A[np.arange(size), np.arange(size)] += alpha
         self.b = b / (self.label_weight or 1.0)
@@ -84,7 +85,7 @@ class ShardSystem:
         factor, info = lapack.dpotrf(np.asfortranarray(A), lower=1, clean=1)
         self._factor: Array | None = factor if info == 0 else None
         if self._factor is None:
-            # alpha is 0, or nearly: directions that the shard does not see stay as they are
+            # alpha is (nearly) 0: directions without data in the shard stay unchanged
             self._matrix = A
             values, vectors = np.linalg.eigh(A)
             kept = values > ROUNDING * max(values[-1], 0.0)
@@ -118,23 +119,23 @@ def _shifted(b: Array, means: Array) -> Array:
 
 
 class MeanOfShards:
-    """What rounds see: ``H`` by products, the mean of the inverses, and where to start.
+    """``H = sum_j share_j H_j`` by products, with ``sum_j share_j H_j^-1`` as preconditioner.
 
-    Subclasses say how the answers of shards are combined to one.
+    Subclasses define how the answers of the shards are combined.
 
     Parameters
     ----------
     held : Placed
-        The system of every shard, where the shard is.
+        The system of every shard, held by that shard.
     sides : sequence of ShardSide
-        What each has sent.
+        What each shard has sent.
     shares : tuple of arrays
-        What each shard counts in H, and in b; each sums to 1.
+        The weight of each shard in H and in b; each sums to 1.
 
     Attributes
     ----------
     gradients : list of float
-        The norm of every gradient that was preconditioned, relative to that of b: one a round.
+        The norm of each preconditioned gradient, relative to that of b: one per round.
     """
 
     offers = frozenset({"products"})
@@ -159,7 +160,7 @@ class MeanOfShards:
         raise TypeError(f"{type(self).__name__} does not define _combined()")
 
     def _ask(self, question: str, V: Array) -> list[Array]:
-        """Ask every shard for its product or its solve with V, in shard order."""
+        """Return every shard's product or solve with V, in shard order."""
         return self._held.map(
             answer_of, question, V, record=question, to_shard=count_numbers(V), light=True
         )
@@ -177,7 +178,7 @@ class MeanOfShards:
         return self._combined(self._held.map(model_of_system, record="models"), self._label_shares)
 
     def start_gradient(self) -> Array:
-        """Return the gradient where rounds start."""
+        """Return the gradient at the start of the rounds."""
         return self.product(self.start) - self.b if np.any(self.start) else -self.b
 
     def objective(self, g: Array, gradient: Array) -> float:
@@ -185,13 +186,13 @@ class MeanOfShards:
         return float(np.sum(g * (gradient - self.b))) / 2
 
     def relative(self, gradient: Array) -> float:
-        """Return the norm of a gradient, relative to that at zero."""
+        """Return the norm of a gradient, relative to the gradient at zero."""
         scale = float(np.linalg.norm(self.b))
         return float(np.linalg.norm(gradient)) / scale if scale else 0.0
 
 
 class MeanSystem(MeanOfShards):
-    """``sum_j (W_j / W) H_j`` in the coordinates of a basis that all shards share."""
+    """``H = sum_j (W_j / W) H_j`` in the coordinates of a basis shared by all shards."""
 
     def __init__(self, held: Placed, sides: Sequence[ShardSide], intercept: bool) -> None:
         weights = np.array([side.weight for side in sides])
@@ -199,7 +200,7 @@ class MeanSystem(MeanOfShards):
         self.weight, self.label_weight = float(weights.sum()), float(labels.sum())
         check_total_weight(self.weight)
         if not self.label_weight > 0:
-            raise ValueError("no row has a label: a fit needs some y that is not NaN")
+            raise ValueError("no row has a label: at least one y must not be NaN")
         super().__init__(held, sides, (weights / self.weight, labels / self.label_weight))
         if intercept and self.label_weight != self.weight:
             means = held.map(means_of, record="means")
@@ -233,7 +234,7 @@ def system_of(
     alpha: float,
     intercept: bool,
 ) -> ShardSystem:
-    """Return the system of a shard, which it keeps between rounds: a task."""
+    """Task: return the system of a shard, which it stores between rounds."""
     (moments,) = moments_of(shard, targets, basis, reading, 0)
     if isinstance(moments, PartialMoments):
         moments = moments.moments
@@ -241,7 +242,7 @@ def system_of(
 
 
 def side_of(system: Any, with_model: bool) -> ShardSide:
-    """Return what a shard sends before the rounds: a task."""
+    """Task: return what a shard sends before the rounds."""
     return ShardSide(
         system.weight,
         system.label_weight,
@@ -257,12 +258,12 @@ def means_of(system: ShardSystem) -> Array:
 
 
 def model_of_system(system: Any) -> Array:
-    """Return a shard's own solution: a task."""
+    """Task: return the shard's own solution."""
     model: Array = system.model
     return model
 
 
 def answer_of(system: Any, question: str, V: Array) -> Array:
-    """Return a shard's product or solve with V: a task."""
+    """Task: return the shard's product or solve with V."""
     found: Array = getattr(system, question)(V)
     return found

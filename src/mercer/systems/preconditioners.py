@@ -1,11 +1,11 @@
-"""What preconditions a solve by products: the same problem on a sample of n' rows.
+"""Preconditioners for a solve by products: the same problem on a sample of n' rows.
 
 .. math:: P = \\frac{S'}{W'} - m'm'^\\top + \\lambda' \\Gamma, \\qquad
           \\lambda' = \\lambda + \\frac{\\overline{K(x, x)}}{4 n'}:
 
-in directions that the sample has not seen, what a row adds to S/W is of that order. For landmarks
-the sample is the landmarks themselves, as in FALKON (Rudi, Carratino and Rosasco, 2017): S is then
-Gamma squared, and the inverse that of two commuting factors,
+in directions missing from the sample, one row contributes about that much to S/W. For landmarks the
+sample is the landmarks themselves, as in FALKON (Rudi, Carratino and Rosasco, 2017): S is then
+Gamma squared, and the inverse is a product of two commuting factors,
 
 .. math:: \\Big(\\frac{\\Gamma^2}{M} + \\lambda' \\Gamma\\Big)^{-1}
           = \\Gamma^{-1} \\Big(\\frac{\\Gamma}{M} + \\lambda' I\\Big)^{-1}
@@ -27,11 +27,11 @@ from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
 
-#: Functions up to which the preconditioner is factored in float64.
+#: Up to this many functions, the preconditioner is factored in float64.
 WIDE = 8000
-#: Pivots of Gamma, relative to the largest, above which it is inverted as it is.
+#: If all pivots of Gamma, relative to the largest, are above this, it is inverted directly.
 COMMUTING = 1e-7
-#: Rows of the sample, and of the Gram matrix, taken at a time.
+#: Rows of the sample, and of the Gram matrix, processed at a time.
 BLOCK = 1024
 #: Share of K(x, x) / n' that is added to the penalty of the sample.
 UNSEEN = 0.25
@@ -43,24 +43,24 @@ class SamplePreconditioner:
     Parameters
     ----------
     basis : BasisTransformer
-        The functions.
+        The fitted basis.
     X : rows
-        The sample.
+        The sampled rows.
     weight : array or None
-        Its weights.
+        Weights of the sampled rows.
     alpha : float
         The penalty of the system.
     intercept : bool
-        Whether a constant is fitted.
+        Whether to fit an intercept.
     whole : bool
-        Whether the sample is all rows: then P is the system itself.
+        Whether the sample contains all rows, so that P is the system itself.
     attempts : int
-        How often to try a Cholesky factorization, each time with more added.
+        How often to try a Cholesky factorization, each time with a larger diagonal shift.
 
     Attributes
     ----------
     factor : array of shape (M, M) or None
-        The Cholesky factor in its lower triangle; None where all attempts failed.
+        The Cholesky factor in its lower triangle; None if all attempts failed.
     """
 
     def __init__(
@@ -92,23 +92,23 @@ class SamplePreconditioner:
 
 
 class LandmarkPreconditioner:
-    """``P = Gamma^2 / M + lambda' Gamma``: the sample is the landmarks.
+    """``P = Gamma^2 / M + lambda' Gamma``: the landmarks are the sample.
 
     Parameters
     ----------
     basis : Landmarks
-        The functions.
+        The fitted basis.
     alpha : float
         The penalty of the system.
 
     Attributes
     ----------
     factor : array of shape (M, M) or None
-        The Cholesky factor of Gamma; None where there is none, to rounding.
+        The Cholesky factor of Gamma; None if Gamma is numerically singular.
     """
 
     def __init__(self, basis: Any, alpha: float) -> None:
-        gram = basis.gram().T  # symmetric, and this way in the order of LAPACK: no copy is made
+        gram = basis.gram().T  # symmetric, and in Fortran order, so LAPACK makes no copy
         size = len(gram)
         penalty = alpha + UNSEEN * float(np.mean(gram.diagonal())) / size
         factor, info = lapack.dpotrf(gram, lower=1, clean=1)
@@ -116,7 +116,7 @@ class LandmarkPreconditioner:
         if info != 0:
             return
         pivots = factor.diagonal() ** 2
-        # Rounding breaks the symmetry of commuting factors, and Gamma^-1 magnifies that.
+        # With rounding the factors no longer commute exactly, and Gamma^-1 magnifies the asymmetry.
         self._commuting = bool(pivots.min() > COMMUTING * pivots.max())
         inner = gram if self._commuting else factor.T @ factor
         inner /= size
@@ -162,19 +162,19 @@ def _factored(
 ) -> Array | None:
     """Return the Cholesky factor of ``S / total - mean mean' + penalty Gamma``.
 
-    More is added where rounding asks for it; S is used up by the last attempt.
+    The diagonal shift grows if rounding requires it; the last attempt overwrites S.
     """
     factorize = lapack.dpotrf if S.dtype == np.float64 else lapack.spotrf
     for attempt in range(attempts):
         P = S if attempt == attempts - 1 else S.copy(order="F")
-        upper = P.T  # in rows that are contiguous; the other triangle is never looked at
+        upper = P.T  # contiguous rows; the other triangle is never read
         for start in range(0, len(P), BLOCK):
             rows, rest = slice(start, start + BLOCK), slice(start, None)
             upper[rows, rest] /= upper.dtype.type(total)
             upper[rows, rest] -= np.outer(mean[rows], mean[rest])
             upper[rows, rest] += (penalty * 4**attempt) * basis.orthogonalized_gram(rows)
         if attempt:
-            # Functions that depend on others have no penalty of their own either.
+            # Dependent functions have no penalty of their own either.
             diagonal = np.einsum("ii->i", P)
             diagonal += diagonal * (np.finfo(P.dtype).eps * 10 ** (attempt - 1))
         factor, info = factorize(P, lower=1, overwrite_a=1, clean=0)
@@ -186,7 +186,7 @@ def _factored(
 def sample_rows(
     rows: RowSet, targets: Targets, reading: Reading, number: int, rng: np.random.Generator
 ) -> tuple[Rows, Array | None]:
-    """Return a sample of all rows, with their weights (None: all count the same)."""
+    """Return a sample of all rows, with their weights (None: equal weights)."""
     wanted = rows.split_indices(uniform_indices(rows.n_rows, number, rng))
     parts = rows.map(sample_of, targets, reading, wanted, label="sample", record="sample")
     parts = [part for part in parts if part[0] is not None]
@@ -194,7 +194,7 @@ def sample_rows(
     weights = [weight for _, weight in parts if weight is not None]
     weight = np.concatenate(weights) if weights else None
     if weight is not None and not weight.sum() > 0:
-        weight = None  # the few rows that count are not in the sample
+        weight = None  # the few rows with weight are not in the sample
     stack = scipy.sparse.vstack if scipy.sparse.issparse(sampled[0]) else np.vstack
     return stack(sampled), weight
 
@@ -202,7 +202,7 @@ def sample_rows(
 def sample_of(
     shard: Shard, targets: Targets, reading: Reading, wanted: dict[int, Array]
 ) -> tuple[Rows | None, Array | None]:
-    """Return the rows of a shard that are wanted, with their weights: a task."""
+    """Task: return the given rows of a shard, with their weights."""
     chosen = wanted.get(shard.number)
     if chosen is None:
         return None, None

@@ -1,4 +1,4 @@
-"""One eigendecomposition, from which every alpha costs almost nothing.
+"""One eigendecomposition, which makes every alpha cheap.
 
 .. math:: A = U \\operatorname{diag}(s) U', \\quad \\beta = U'b, \\quad
           v(\\lambda) = U \\operatorname{diag}\\Big(\\frac{1}{s + \\lambda}\\Big) \\beta
@@ -14,22 +14,22 @@ from scipy.linalg import eigh
 from mercer.contracts import Array
 from mercer.engines import available_cores, blas_threads
 
-#: Size from which the eigendecomposition runs on all cores.
+#: From this size on, the eigendecomposition runs on all cores.
 THREADED = 1000
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues and vectors of A, with those that rounding has made set to zero.
+    """``A = U diag(s) U'``, with eigenvalues below rounding set to zero, and ``beta = U'b``.
 
-    Rounding moves eigenvalues up as far as down: a negative one measures it. Directions whose
-    eigenvalue is not above that are dropped (their filter is 0), as the pseudo-inverse does.
+    Rounding moves eigenvalues up as far as down, so the most negative one measures it. Directions
+    with an eigenvalue not above that level are dropped (their filter is 0), as in a pseudo-inverse.
     """
 
     values: Array  # (r,), increasing, at least 0
     vectors: Array  # (r, r)
     beta: Array  # (r, k)
-    #: Whether alpha is a threshold, below which eigenvalues are cut off, instead of a penalty.
+    #: Whether alpha is a threshold below which eigenvalues are cut off, instead of a penalty.
     cutoff: bool = False
 
     @classmethod
@@ -37,7 +37,7 @@ class Spectrum:
         """Decompose A; it may be overwritten."""
         if A.size == 0:
             return cls(np.zeros(0), np.zeros((0, 0)), np.zeros((0, b.shape[1])), cutoff)
-        # For a small matrix a second thread saves nothing, and on a busy machine it costs much.
+        # For a small matrix more threads save nothing, and on a busy machine they cost a lot.
         with blas_threads(available_cores() if len(A) >= THREADED else 1):
             values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
         floor = max(-2.0 * values[0], 4 * np.finfo(float).eps * len(values) * values[-1])
@@ -45,11 +45,11 @@ class Spectrum:
 
     @property
     def dropped(self) -> int:
-        """How many directions are below the noise."""
+        """The number of dropped directions."""
         return int(np.count_nonzero(self.values == 0.0))
 
     def filter(self, alpha: float) -> Array:
-        """Return ``1 / (s + alpha)``, or ``1 / s`` where s is at least alpha for the cut-off.
+        """Return ``1 / (s + alpha)``; for the cut-off, ``1 / s`` where s >= alpha, else 0.
 
         It is 0 for dropped directions.
         """
@@ -61,7 +61,7 @@ class Spectrum:
         return inverse
 
     def solve(self, alpha: float) -> Array:
-        """Return v(alpha) in the coordinates of A, of shape (r, k)."""
+        """Return ``v(alpha) = U diag(1 / (s + alpha)) beta``, of shape (r, k)."""
         return np.asarray(self.vectors @ (self.filter(alpha)[:, None] * self.beta))
 
     def effective_dimension(self, alpha: float) -> float:
@@ -69,6 +69,6 @@ class Spectrum:
         return float(self.values @ self.filter(alpha))
 
     def explained(self, alpha: float) -> Array:
-        """Return ``2 b'v - v'Av``, what the fit takes off the mean square of y; shape (k,)."""
+        """Return ``2 b'v - v'Av``, by which the fit reduces the mean square of y; shape (k,)."""
         inverse = self.filter(alpha)
         return np.asarray((inverse * (2.0 - inverse * self.values)) @ self.beta**2)
