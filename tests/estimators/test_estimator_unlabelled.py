@@ -148,5 +148,5 @@ def test_folds_without_labels_are_left_out():
     assert np.isfinite(by_alpha.cv_results_["mean_squared_error"]).all()
     held_out = KCGM(StopOnHeldOut(0.05))
     y[1:] = np.nan
-    with pytest.raises(ValueError, match="needs rows on both sides"):
+    with pytest.raises(ValueError, match="needs training and held-out rows"):
         KernelRegressor(solver=held_out, **settings).fit(rows, y)

@@ -58,7 +58,7 @@ def test_single_rows_come_in_the_order_that_was_asked_for(shards):
     rows, wanted = over(shards), np.array([19, 0, 7, 7, 6, 13])
     np.testing.assert_array_equal(rows.take(wanted), X[wanted])
     by_shard = rows.split_indices(np.sort(wanted))
-    back = np.concatenate([at + rows.starts[number] for number, at in by_shard.items()])
+    back = np.concatenate([at + rows.slices[number].start for number, at in by_shard.items()])
     np.testing.assert_array_equal(back, np.sort(wanted))
 
 
@@ -69,7 +69,7 @@ def test_shards_without_rows_are_left_out():
     rows = RowSet.over_shards(ThreadEngine(), shards, nothing)
     assert rows.numbers == [0, 2]
     np.testing.assert_array_equal(rows.take(np.array([4, 5])), X[4:6])
-    with pytest.raises(ValueError, match="at least one row"):
+    with pytest.raises(ValueError, match="at least one shard must contain rows"):
         RowSet.over_shards(ThreadEngine(), shards[1:2], nothing)
 
 

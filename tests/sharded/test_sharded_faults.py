@@ -221,7 +221,7 @@ def test_a_task_that_always_kills_its_worker(client):
 
 def test_a_task_that_never_ends(client):
     began = time.monotonic()
-    with pytest.raises(EngineError, match="no task has ended for 1 s"):
+    with pytest.raises(EngineError, match="no task has finished for 1 s"):
         DaskEngine(client, timeout=1.0).map(time.sleep, [600.0], label="sleep")
     assert time.monotonic() - began < 30
     for pid in client.run(os.getpid).values():  # one of them sleeps on
