@@ -22,10 +22,14 @@ class InPlaceEngine:
     """
 
     progress: ShardProgress | None = None
-    width = 1
+
+    @property
+    def width(self) -> int:
+        """The number of tasks that run at a time."""
+        return 1
 
     def place(self, items: Sequence[Any]) -> list[Any]:
-        """Return the items."""
+        """Return the items: tasks run in this process."""
         return list(items)
 
     def share(self, value: Any) -> Any:
@@ -33,7 +37,7 @@ class InPlaceEngine:
         return value
 
     def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
-        """Run a task over items; the results stay here."""
+        """Run a task over items; the results stay in this process."""
         return self.map(task, items, *common)
 
     def map(
@@ -61,7 +65,12 @@ class InPlaceEngine:
     def _results(
         self, task: Callable[..., Any], items: Sequence[Any], common: tuple[Any, ...], label: str
     ) -> Iterator[Any]:
+        """Yield results in order."""
         for done, item in enumerate(items, start=1):
             yield task(item, *common)
-            if self.progress is not None and label:
-                self.progress(label, done, len(items))
+            self._report(label, done, len(items))
+
+    def _report(self, label: str, done: int, total: int) -> None:
+        """Report how many items are done."""
+        if self.progress is not None and label:
+            self.progress(label, done, total)

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from mercer.contracts import ShardProgress
+from mercer.engines.in_place import InPlaceEngine
 from mercer.engines.local import available_cores, blas_threads, one_core
-from mercer.engines.tree import tree_sum
 from mercer.validation import check_count
 
 
-class ThreadEngine:
+class ThreadEngine(InPlaceEngine):
     """Runs tasks on threads of this process, each on one core.
 
     Parameters
@@ -34,7 +33,6 @@ class ThreadEngine:
         if workers is not None:
             check_count(workers, "workers of ThreadEngine")
         self.workers = workers
-        self.progress: ShardProgress | None = None
 
     def __repr__(self) -> str:
         return f"ThreadEngine(workers={self.workers})"
@@ -43,40 +41,6 @@ class ThreadEngine:
     def width(self) -> int:
         """The number of tasks that run at a time."""
         return self.workers or available_cores()
-
-    def place(self, items: Sequence[Any]) -> list[Any]:
-        """Return the items: tasks run in this process."""
-        return list(items)
-
-    def share(self, value: Any) -> Any:
-        """Return the value: memory is shared."""
-        return value
-
-    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
-        """Run a task over items; the results stay in this process."""
-        return self.map(task, items, *common)
-
-    def map(
-        self,
-        task: Callable[..., Any],
-        items: Sequence[Any],
-        *common: Any,
-        label: str = "",
-        light: bool = False,
-    ) -> list[Any]:
-        """Run a task over items; return the results, in the order of the items."""
-        return list(self._results(task, items, common, label))
-
-    def reduce(
-        self,
-        task: Callable[..., Any],
-        add: Callable[[Any, Any], Any],
-        items: Sequence[Any],
-        *common: Any,
-        label: str = "",
-    ) -> Any:
-        """Run a task over items and add the results as they come, as a tree of fixed shape."""
-        return tree_sum(self._results(task, items, common, label), add)
 
     def _results(
         self,
@@ -97,17 +61,13 @@ class ThreadEngine:
                     waiting.append(pool.submit(on_one_core, task, item, *common))
                     if len(waiting) > workers:
                         yield waiting.popleft().result()
-                        self._tell(label, done - workers + 1, len(items))
+                        self._report(label, done - workers + 1, len(items))
                 while waiting:
                     yield waiting.popleft().result()
-                    self._tell(label, len(items) - len(waiting), len(items))
+                    self._report(label, len(items) - len(waiting), len(items))
             finally:
                 for future in waiting:
                     future.cancel()
-
-    def _tell(self, label: str, done: int, total: int) -> None:
-        if self.progress is not None and label:
-            self.progress(label, done, total)
 
 
 def on_one_core(task: Callable[..., Any], *arguments: Any) -> Any:
