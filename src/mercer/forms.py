@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.bases import BasisTransformer, Landmarks
 from mercer.contracts import Array
-from mercer.moments.by_fold import numbers_of, sum_moments
+from mercer.moments.by_fold import share_functions, sum_moments
 from mercer.moments.products import products_of
 from mercer.plan import Plan
 from mercer.request import Request
@@ -103,12 +103,11 @@ def by_products(work: Work) -> ProductSystem:
     # Values wider than planned may no longer fit into memory.
     fits = width * rows.n_rows * basis.size <= plan.memory_limit
     keep = plan.keep and (getattr(work.solver, "keep", "auto") is True or fits)
-    functions = basis if rows.one_place else basis.without_whitener()
     with work.clock.stage("rows"):
         held = rows.hold(
             products_of,
             request.targets,
-            rows.share(functions, "basis", numbers_of(functions)),
+            share_functions(rows, basis),
             rows.reading(plan.reading),
             keep,
         )

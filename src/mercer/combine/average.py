@@ -11,7 +11,7 @@ from mercer.bases import BasisTransformer, FullKernel
 from mercer.combine.combination import Combination, chosen_alpha, shard_plan
 from mercer.contracts import Array, Solution, Status
 from mercer.fit import fit, fit_basis
-from mercer.moments.by_fold import numbers_of
+from mercer.moments.by_fold import share_functions
 from mercer.plan import Plan
 from mercer.request import ByPurpose, Request
 from mercer.result import Clock, Fit
@@ -71,7 +71,7 @@ class Average(Combination):
             models: list[LocalModel] = rows.map(
                 model_of,
                 rows.share(asked),
-                None if shared is None else rows.share(shared, "basis", numbers_of(shared)),
+                None if shared is None else share_functions(rows, shared, whitened=True),
                 None if shared is None else replace(plan, lanes=1),
                 label="shards",
                 record="models",

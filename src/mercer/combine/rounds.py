@@ -19,7 +19,7 @@ from mercer.combine.combination import (
 from mercer.contracts import Array, Solution, Status, StepProgress
 from mercer.engines import ThreadEngine
 from mercer.fit import fit_basis
-from mercer.moments.by_fold import numbers_of
+from mercer.moments.by_fold import share_functions
 from mercer.plan import Plan, human_bytes
 from mercer.request import Request
 from mercer.result import Clock, Fit
@@ -133,7 +133,7 @@ class Rounds(Combination):
             held = rows.hold(
                 system_of,
                 request.targets,
-                rows.share(basis, "basis", numbers_of(basis)),
+                share_functions(rows, basis, whitened=True),
                 rows.reading(replace(plan.reading, folds=1, held_out=None)),
                 request.alpha,
                 request.intercept,

@@ -37,13 +37,11 @@ def sum_moments(
     record: str = "moments",
 ) -> list[Moments]:
     """Return the moments of all rows, one per fold; ``seed`` assigns rows to folds."""
-    # Shards only sum values and solve nothing, so they do not need the whitener.
-    functions = basis if rows.one_place else basis.without_whitener()
     sums = rows.sum(
         moments_of,
         add_folds,
         targets,
-        rows.share(functions, "basis", numbers_of(functions)),
+        share_functions(rows, basis),
         rows.reading(reading),
         seed,
         with_gram,
@@ -127,6 +125,16 @@ def _pieces(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iter
 def add_folds(left: list[Any], right: list[Any]) -> list[Any]:
     """Add moments fold by fold."""
     return [a + b for a, b in zip(left, right, strict=True)]
+
+
+def share_functions(rows: RowSet, basis: BasisTransformer, whitened: bool = False) -> Any:
+    """Return a basis as tasks take it, sent once to each shard.
+
+    Shards that only sum values need no whitener, which is the larger part of a basis; ``whitened``
+    sends it all the same, to shards that solve.
+    """
+    functions = basis if rows.one_place or whitened else basis.without_whitener()
+    return rows.share(functions, "basis", numbers_of(functions))
 
 
 def numbers_of(basis: BasisTransformer) -> int:

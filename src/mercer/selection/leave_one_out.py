@@ -24,7 +24,7 @@ from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Reading, Rows, Targets
 from mercer.engines import Lanes
 from mercer.moments import Workspace
-from mercer.moments.by_fold import numbers_of
+from mercer.moments.by_fold import share_functions
 from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
@@ -65,8 +65,7 @@ def leave_one_out(
     chosen = None
     if sample is not None:
         chosen = rows.split_indices(uniform_indices(rows.n_rows, sample, rng))
-    basis = system.basis if rows.one_place else system.basis.without_whitener()
-    functions = rows.share(basis, "basis", numbers_of(basis))
+    functions = share_functions(rows, system.basis)
     formula = rows.share(LeftOutFormula.of(system, alphas), "leave-one-out formula")
     errors, weight = rows.sum(
         left_out_of,

@@ -19,7 +19,7 @@ import numpy as np
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Reading, Targets
 from mercer.moments import PairWeights
-from mercer.moments.by_fold import numbers_of
+from mercer.moments.by_fold import share_functions
 from mercer.moments.queries import WHOLE
 from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
@@ -46,11 +46,10 @@ def leave_query_out(
     if not wanted.any():  # a sample of queries without pairs
         wanted = pairs.factor > 0
     formula = QueryFormula.of(system, alphas)
-    basis = system.basis if rows.one_place else system.basis.without_whitener()
     parts: list[QueryErrors] = rows.map(
         queries_left_out_of,
         targets,
-        rows.share(basis, "basis", numbers_of(basis)),
+        share_functions(rows, system.basis),
         rows.reading(reading),
         rows.share(formula, "leave-one-out formula"),
         wanted,

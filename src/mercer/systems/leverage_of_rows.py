@@ -16,7 +16,7 @@ from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Reading, Rows
 from mercer.engines import Lanes
 from mercer.moments import Workspace
-from mercer.moments.by_fold import numbers_of
+from mercer.moments.by_fold import share_functions
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.validation import check_finite
@@ -30,10 +30,9 @@ def leverage_of_rows(
     ``directions`` (M, r) is T, computed from the moments of all rows, and ``inverse`` (r,) is ``1 /
     (s + alpha)``.
     """
-    functions = basis if rows.one_place else basis.without_whitener()
     parts = rows.map(
         leverage_of,
-        rows.share(functions, "basis", numbers_of(functions)),
+        share_functions(rows, basis),
         rows.reading(reading),
         rows.share(directions * np.sqrt(inverse), "directions"),
         label="scores",
