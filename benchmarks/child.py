@@ -74,13 +74,14 @@ def kin40k_fit(
     }
 
 
-def file_fit(path: str, target: str, landmarks: int) -> dict[str, Any]:
+def file_fit(path: str, target: str, landmarks: int, limit: str) -> dict[str, Any]:
     """Fit rows of a file; return seconds, bytes, and the bytes that the plan had foreseen."""
     import mercer
 
     with measured() as found:
         basis = mercer.Landmarks(landmarks)
-        model = mercer.KernelRegressor("gaussian", basis, alpha=1e-6, random_state=0)
+        settings = {"alpha": 1e-6, "memory_limit": limit, "random_state": 0}
+        model = mercer.KernelRegressor("gaussian", basis, **settings)
         model.fit(mercer.open_rows(path, target))
     return found | {"estimate": model.fit_.plan.memory}
 
