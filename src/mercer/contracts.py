@@ -77,6 +77,13 @@ class BlockKernel(Protocol):
         """Return K(X, Z) of shape (rows of X, rows of Z)."""
 
 
+class BlockGradient(Protocol):
+    """Gradients of ``f_o(x) = sum_j c_jo K(x, z_j)`` with the points fixed."""
+
+    def __call__(self, X: Rows, C: Array, weight: Array | None = None) -> Array:
+        """Return ``sum_j weight_ij C_jo dK(x_i, z_j)/dx_i``, of shape (k, rows, d)."""
+
+
 class Status(Enum):
     """How a solve ended; the value is a phrase for messages."""
 
@@ -93,12 +100,7 @@ class Status(Enum):
     @property
     def succeeded(self) -> bool:
         """Whether the solve succeeded."""
-        return self in (
-            Status.SOLVED,
-            Status.RANK_REDUCED,
-            Status.CONVERGED,
-            Status.STOPPED_EARLY,
-        )
+        return self in (Status.SOLVED, Status.RANK_REDUCED, Status.CONVERGED, Status.STOPPED_EARLY)
 
 
 @dataclass(frozen=True)
@@ -189,15 +191,12 @@ StepProgress: TypeAlias = "Callable[[int, int, str], None]"
 
 @dataclass(frozen=True)
 class Reading:
-    """How a pass reads the rows of a shard, and the number of folds of its sums.
-
-    ``held_out`` is the share of rows in the second of two folds; None means folds of equal size.
-    """
+    """How a pass reads the rows of a shard, and the number of folds of its sums."""
 
     block_rows: int
     lanes: int = 1
     folds: int = 1
-    held_out: float | None = None
+    held_out: float | None = None  # share of rows in the second of two folds; None: equal folds
 
 
 class Progress(Protocol):

@@ -175,6 +175,18 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         return self.evaluate, coefficients, self.size
 
+    @property
+    def has_gradient(self) -> bool:
+        """Whether :meth:`gradients` is defined for the functions of this fit."""
+        return False
+
+    def gradients(self, coefficients: Array) -> Callable[[Rows], Array]:
+        """Return the function X -> gradients of ``f_o(x) = h(x)'c_o`` at rows, (k, rows, d).
+
+        ``coefficients`` are those of h, of shape (M, k). The result has the precision of blocks.
+        """
+        raise ValueError(f"{type(self).__name__} has no gradients; try Landmarks()")
+
     def without_whitener(self) -> Self:
         """Return the same functions without the whitener, which is enough for sums."""
         return self

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.bases.basis import BasisTransformer
+from mercer.bases.basis import BasisTransformer, tile_rows
 from mercer.bases.orthogonalization import (
     CUT,
     Orthogonalization,
@@ -134,6 +134,26 @@ class OrthogonalizedBasis(BasisTransformer):
     def penalty(self, c: Array, exact: bool = False) -> Array:
         """Return ``Gamma c``, from ``Gamma = L L'``."""
         return np.asarray(self.factor_ @ (self.factor_.T @ c))
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether the kernel has a gradient."""
+        return self.kernel_.has_gradient
+
+    def gradients(self, coefficients: Array) -> Callable[[Rows], Array]:
+        """Return the gradient of f as a sum of kernel functions, a few rows at a time."""
+        c, points = self.expansion(coefficients)
+        block, step = self.kernel_.gradient(points, self.precision_), tile_rows(len(points))
+
+        def gradients(X: Rows) -> Array:
+            if X.shape[0] <= step:
+                return block(X, c)
+            out = np.empty((c.shape[1], *X.shape), dtype=self.precision_)
+            for start in range(0, X.shape[0], step):
+                out[:, start : start + step] = block(X[start : start + step], c)
+            return out
+
+        return gradients
 
     def without_whitener(self) -> Self:
         """Return a copy with only the columns of L that orthogonalization needs."""

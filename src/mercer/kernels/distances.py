@@ -55,14 +55,26 @@ class ScaledDistances:
         if hasattr(X, "tocsr"):
             return self._sparse(X, out)
         with np.errstate(over="ignore"):
-            rows = (np.asarray(X, dtype=np.float64) - self.center) / self.bandwidth
+            rows = self.scaled(X)
             half_norms = 0.5 * np.einsum("ij,ij->i", rows, rows)
-            largest = max(self._largest, 2 * float(half_norms.max(initial=0.0)))
-        if largest > TRUSTED["float64"]:
+        return self.of_scaled(rows, half_norms, out)
+
+    def scaled(self, X: Array) -> Array:
+        """Return dense rows, shifted and in units of the bandwidth, in float64."""
+        return np.asarray((np.asarray(X, dtype=np.float64) - self.center) / self.bandwidth)
+
+    def working(self, half_norms: Array, precision: Precision) -> Precision:
+        """Return the precision of products with rows of these norms."""
+        largest = max(self._largest, 2 * float(half_norms.max(initial=0.0)))
+        return "float64" if largest > TRUSTED[precision] else precision
+
+    def of_scaled(self, rows: Array, half_norms: Array, out: Array) -> Array:
+        """Return ``-||x - z||^2 / 2`` for scaled rows and half their squared norms."""
+        if max(self._largest, 2 * float(half_norms.max(initial=0.0))) > TRUSTED["float64"]:
             with np.errstate(over="ignore"):
                 np.multiply(cdist(rows, self.points, "sqeuclidean"), -0.5, out=out)
             return out
-        working = "float64" if largest > TRUSTED[self.precision] else self.precision
+        working = self.working(half_norms, self.precision)
         # Two extra columns carry the norms, so that a single product is enough.
         stacked = np.empty((len(rows), rows.shape[1] + 2), dtype=working)
         stacked[:, :-2] = rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
 from mercer.kernels.feature_maps import FeatureMap
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Kernel(BaseEstimator):
     call the result on one block after another. Kernels add and multiply: ``Gaussian() + Linear()``.
 
     Subclasses define :meth:`against` and :meth:`diag`, and may define :meth:`fitted` (resolve
-    parameters from data) and :meth:`feature_map` (random features).
+    parameters from data), :meth:`feature_map` (random features) and :meth:`gradient` (in x).
     """
 
     #: Whether values are of order one, so that float32 blocks are accurate enough.
@@ -49,6 +49,8 @@ class Kernel(BaseEstimator):
     scratch = 2
     #: Whether rows may be SciPy sparse matrices.
     accepts_sparse = False
+    #: Whether :meth:`gradient` is defined.
+    has_gradient: bool = False
     #: Whether X holds kernel values instead of columns.
     pairwise = False
 
@@ -78,6 +80,18 @@ class Kernel(BaseEstimator):
     def diag(self, X: Rows) -> Array:
         """Return K(x, x) for every row."""
         raise TypeError(f"{type(self).__name__} does not define diag()")
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the function ``(X, C, weight=None)`` -> gradients of ``sum_j c_jo K(x, z_j)``.
+
+        ``out[o, i] = sum_j weight[i, j] C[j, o] dK(x_i, z_j) / dx_i``, of shape (k, rows, d) in
+        this precision; without weights, they are 1. At a kink, it is the mean of the one-sided
+        gradients, so that of K(x, x) is left out. See ``has_gradient``.
+        """
+        raise ValueError(
+            f"the kernel {self!r} has no gradient; try one of Gaussian, LaplacianL1, LaplacianL2, "
+            f"Matern, Polynomial, Linear, ArcCosine, or sums and products of those"
+        )
 
     def feature_map(
         self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False

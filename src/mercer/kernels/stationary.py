@@ -9,10 +9,19 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
-from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
 from mercer.kernels.bandwidth import is_resolved, resolve_bandwidth
+from mercer.kernels.distance_gradients import (
+    DistanceGradient,
+    city_block_gradient,
+    exponential_slope,
+    gaussian_slope,
+    once_differentiable_slope,
+    twice_differentiable_slope,
+)
 from mercer.kernels.distances import ScaledDistances
 from mercer.kernels.feature_maps import FourierFeatures, gaussian_directions
+from mercer.kernels.gradients import weighted
 from mercer.kernels.kernel import Kernel, dense
 
 
@@ -20,6 +29,7 @@ class _Stationary(Kernel):
     """Base class: K depends only on (x - z) / bandwidth, and K(x, x) = 1."""
 
     bounded = True
+    has_gradient = True
     metric = "euclidean"
     bandwidth: Any
 
@@ -79,6 +89,10 @@ class Gaussian(_Stationary):
         return _Profile(
             ScaledDistances(Z, self.bandwidth, precision), lambda value: np.exp(value, out=value)
         )
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the gradient, in which ``-2 k'(s) = exp(-s / 2)``."""
+        return DistanceGradient(Z, self.bandwidth, precision, gaussian_slope)
 
     def feature_map(
         self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
@@ -141,6 +155,10 @@ class Matern(_Stationary):
             return shape(out)
 
         return block
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the gradient; for nu = 1/2 that of ``K(x, x)``, a kink, is left out."""
+        return DistanceGradient(Z, self.bandwidth, precision, _SLOPES[self.nu], self.nu == 0.5)
 
     def feature_map(
         self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
@@ -210,6 +228,16 @@ class LaplacianL1(_Stationary):
 
         return block
 
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return ``-sum_j c_j K(x, z_j) sign(x - z_j) / bandwidth``, column by column."""
+        points, values = dense(Z), self.against(Z, precision)
+
+        def block(X: Rows, C: Array, weight: Array | None = None) -> Array:
+            slopes = weighted(values(X), weight)
+            return city_block_gradient(dense(X), points, slopes, C, self.bandwidth)
+
+        return block
+
     def feature_map(
         self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
     ) -> FourierFeatures:
@@ -247,3 +275,8 @@ def _twice_differentiable(r: Array) -> Array:
 
 
 _SHAPES = {0.5: _exponential, 1.5: _once_differentiable, 2.5: _twice_differentiable}
+_SLOPES = {
+    0.5: exponential_slope,
+    1.5: once_differentiable_slope,
+    2.5: twice_differentiable_slope,
+}
