@@ -16,9 +16,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mercer.contracts import Array, Precision, Rows
+from mercer.contracts import Array, BlockKernel, Precision, Rows
 from mercer.kernels.distances import ScaledDistances
-from mercer.kernels.gradients import add_pairs, pair_chunks, slopes_times_vectors, weighted
+from mercer.kernels.gradients import (
+    Scratch,
+    add_pairs,
+    pair_chunks,
+    slopes_times_vectors,
+    weighted,
+)
 from mercer.kernels.kernel import dense
 
 #: Squared distances, relative to the squared norms, below which a kernel with a kink needs the
@@ -38,7 +44,7 @@ class DistanceGradient:
     precision : "float32" or "float64"
         The dtype of the result, and of the products if the norms of rows allow it.
     slope : function
-        Replaces ``-s / 2`` by ``-2 k'(s)``, in place.
+        ``slope(value, spare)`` replaces ``-s / 2`` by ``-2 k'(s)``, in place.
     kink : bool
         Whether ``k'(s)`` is infinite at 0.
     """
@@ -48,7 +54,7 @@ class DistanceGradient:
         Z: Rows,
         bandwidth: float | Array,
         precision: Precision,
-        slope: Callable[[Array], Array],
+        slope: Callable[[Array, Array], Array],
         kink: bool = False,
     ) -> None:
         self.Z = dense(Z)
@@ -61,21 +67,23 @@ class DistanceGradient:
         self._vectors = {"float64": vectors}
         self._vectors[precision] = vectors.astype(precision, copy=False)
 
-    def __call__(self, X: Rows, C: Array, weight: Array | None = None) -> Array:
+    def __call__(self, X: Rows, C: Array, weight: Array | None, scratch: Scratch) -> Array:
         """Return ``sum_j weight_ij C_jo dK(x_i, z_j)/dx_i``."""
         X, distances = dense(X), self.distances
         with np.errstate(over="ignore"):
             rows = distances.scaled(X)
             half_norms = 0.5 * np.einsum("ij,ij->i", rows, rows)
         working = distances.working(half_norms, self.precision)
-        slopes = np.empty((len(X), len(self.Z)), dtype="float64" if self.kink else working)
+        shape = (len(X), len(self.Z))
+        slopes = scratch.take("slopes", shape, "float64" if self.kink else working)
         distances.of_scaled(rows, half_norms, slopes)
         near: tuple[Array, ...] = ()
         if self.kink:
             near = np.nonzero(slopes >= (-2 * NEAR[working] * half_norms)[:, None])
             slopes[near] = -np.inf  # has no slope
-            slopes = slopes.astype(working, copy=False)
-        weighted(self.slope(slopes), weight)
+            wide, slopes = slopes, scratch.take("narrow", shape, working)
+            slopes[...] = wide
+        weighted(self.slope(slopes, scratch.take("spare", shape, working)), weight)
         found = slopes_times_vectors(slopes, C, self._vectors[working])
         out = np.empty((C.shape[1], *X.shape), dtype=self.precision)
         rows = rows.astype(working, copy=False)
@@ -97,59 +105,94 @@ class DistanceGradient:
             squares = np.einsum("ij,ij->i", difference, difference)
             slopes = np.zeros_like(squares)
             apart = squares > 0
-            slopes[apart] = self.slope(-0.5 * squares[apart])
+            squares = squares[apart]
+            slopes[apart] = self.slope(-0.5 * squares, np.empty_like(squares))
             vectors = difference * -slopes[:, None] / self.distances.bandwidth
             add_pairs(out, i, j, vectors, C, weight)
 
 
-def gaussian_slope(value: Array) -> Array:
+def gaussian_slope(value: Array, spare: Array) -> Array:
     """Return ``exp(-s / 2)``."""
     return np.exp(value, out=value)
 
 
-def exponential_slope(value: Array) -> Array:
+def exponential_slope(value: Array, spare: Array) -> Array:
     """Return ``exp(-r) / r`` with ``r = sqrt(s)``; 0 at infinity."""
-    r = _root(value)
-    factor = np.exp(-r)
+    r = _root(value, 1.0)
+    factor = np.exp(np.negative(r, out=spare), out=spare)
     return np.divide(factor, r, out=r)
 
 
-def once_differentiable_slope(value: Array) -> Array:
+def once_differentiable_slope(value: Array, spare: Array) -> Array:
     """Return ``3 exp(-sqrt(3) r)``."""
-    r = _root(value)
-    r *= -np.sqrt(3.0)
-    np.exp(r, out=r)
+    r = _root(value, 3.0)
+    np.exp(np.negative(r, out=r), out=r)
     r *= 3.0
     return r
 
 
-def twice_differentiable_slope(value: Array) -> Array:
+def twice_differentiable_slope(value: Array, spare: Array) -> Array:
     """Return ``5/3 (1 + sqrt(5) r) exp(-sqrt(5) r)``."""
-    r = _root(value)
-    r *= np.sqrt(5.0)
-    factor = np.exp(-r)
+    r = _root(value, 5.0)
+    factor = np.exp(np.negative(r, out=spare), out=spare)
+    factor *= 5.0 / 3.0
     r += 1.0
     r *= factor
-    r *= 5.0 / 3.0
     return r
 
 
-def _root(value: Array) -> Array:
-    value *= -2.0
+def _root(value: Array, factor: float) -> Array:
+    """Return ``sqrt(factor) r``."""
+    value *= -2.0 * factor
     return np.sqrt(value, out=value)
 
 
-def city_block_gradient(
-    X: Array, Z: Array, slopes: Array, C: Array, bandwidth: float | Array
-) -> Array:
-    """Return ``-sum_j A_ij c_jo sign(x_i - z_j) / bandwidth`` for slopes A, column by column."""
-    C = C.astype(slopes.dtype, copy=False)
-    out = np.empty((C.shape[1], *X.shape), dtype=slopes.dtype)
-    signed = np.empty_like(slopes)
-    for column, (values, points) in enumerate(zip(X.T, Z.T, strict=True)):
-        np.subtract(values[:, None], points, out=signed, casting="same_kind")
-        np.sign(signed, out=signed)
-        signed *= slopes
-        out[:, :, column] = (signed @ C).T
-    out /= np.asarray(-bandwidth, dtype=slopes.dtype)
-    return out
+class CityBlockGradient:
+    """``-sum_j w_ij c_jo K(x_i, z_j) sign(x_i - z_j) / bandwidth``, as (k, rows, d).
+
+    One column at a time, so that no (rows, M, d) array is held. A row that ties with a point in a
+    column is at a kink, whose mean gradient is 0.
+
+    Parameters
+    ----------
+    Z : rows
+        The fixed points.
+    bandwidth : float or array of shape (d,)
+        Columns are divided by it.
+    precision : "float32" or "float64"
+        The dtype of the result and of the values.
+    values : function
+        X -> K(X, Z), in this precision.
+    """
+
+    def __init__(
+        self, Z: Rows, bandwidth: float | Array, precision: Precision, values: BlockKernel
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.precision = precision
+        self.values = values
+        self.n_points = Z.shape[0]
+        # Signs depend on the order only, and differences of ranks are exact also in float32.
+        self.knots = [np.unique(column, return_inverse=True) for column in dense(Z).T]
+
+    def __call__(self, X: Rows, C: Array, weight: Array | None, scratch: Scratch) -> Array:
+        """Return ``sum_j weight_ij C_jo dK(x_i, z_j)/dx_i``."""
+        shape = (X.shape[0], self.n_points)
+        slopes = self.values(X, scratch.take("slopes", shape, self.precision))
+        weighted(slopes, weight)
+        C = C.astype(slopes.dtype, copy=False)
+        out = np.empty((C.shape[1], *X.shape), dtype=slopes.dtype)
+        signed = scratch.take("signed", shape, self.precision)
+        for column, (values, (knots, ranks)) in enumerate(zip(dense(X).T, self.knots, strict=True)):
+            # Knot m has the rank 2 m + 1, and what is between it and the next has 2 m + 2.
+            place = np.searchsorted(knots, values, "left") + np.searchsorted(knots, values, "right")
+            np.subtract(
+                place.astype(slopes.dtype)[:, None],
+                (2 * ranks + 1).astype(slopes.dtype),
+                out=signed,
+            )
+            np.clip(signed, -1.0, 1.0, out=signed)
+            signed *= slopes
+            out[:, :, column] = (signed @ C).T
+        out /= np.asarray(-self.bandwidth, dtype=slopes.dtype)
+        return out

@@ -11,14 +11,51 @@ is one matrix product per output. At a kink, the gradient is the mean of the one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from mercer.contracts import Array
+from mercer.contracts import Array, BlockGradient, Precision, Rows
 
+#: Slopes that are held at a time, so that they stay in the cache.
+TILE = 2**18
 #: Values of differences that are held at a time.
 PAIR_VALUES = 2**20
+
+
+class Scratch:
+    """Arrays that the tiles of one call share: memory that is allocated again costs page faults."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, str], Array] = {}
+
+    def take(self, name: str, shape: tuple[int, int], dtype: str) -> Array:
+        """Return an array with any values in it, that of the last call where it is large enough."""
+        size, held = shape[0] * shape[1], self._held.get((name, dtype))
+        if held is None or held.size < size:
+            held = self._held[name, dtype] = np.empty(size, dtype=dtype)
+        return held[:size].reshape(shape)
+
+
+#: ``(X, C, weight, scratch)`` -> gradients of a few rows.
+TileGradient: TypeAlias = Callable[[Rows, Array, Array | None, Scratch], Array]
+
+
+def in_tiles(tile: TileGradient, n_points: int, precision: Precision) -> BlockGradient:
+    """Return the gradient of blocks of any size, which are taken a few rows at a time."""
+    step = max(16, TILE // max(1, n_points))
+
+    def block(X: Rows, C: Array, weight: Array | None = None) -> Array:
+        scratch = Scratch()
+        out = np.empty((C.shape[1], *X.shape), dtype=precision)
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            share = None if weight is None else weight[rows]
+            out[:, rows] = tile(X[rows], C, share, scratch)
+        return out
+
+    return block
 
 
 def slopes_times_vectors(

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
 from mercer.kernels.bandwidth import is_resolved, resolve_bandwidth
 from mercer.kernels.distance_gradients import (
+    CityBlockGradient,
     DistanceGradient,
-    city_block_gradient,
     exponential_slope,
     gaussian_slope,
     once_differentiable_slope,
@@ -21,7 +21,7 @@ from mercer.kernels.distance_gradients import (
 )
 from mercer.kernels.distances import ScaledDistances
 from mercer.kernels.feature_maps import FourierFeatures, gaussian_directions
-from mercer.kernels.gradients import weighted
+from mercer.kernels.gradients import in_tiles
 from mercer.kernels.kernel import Kernel, dense
 
 
@@ -92,7 +92,8 @@ class Gaussian(_Stationary):
 
     def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
         """Return the gradient, in which ``-2 k'(s) = exp(-s / 2)``."""
-        return DistanceGradient(Z, self.bandwidth, precision, gaussian_slope)
+        block = DistanceGradient(Z, self.bandwidth, precision, gaussian_slope)
+        return in_tiles(block, Z.shape[0], precision)
 
     def feature_map(
         self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
@@ -158,7 +159,9 @@ class Matern(_Stationary):
 
     def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
         """Return the gradient; for nu = 1/2 that of ``K(x, x)``, a kink, is left out."""
-        return DistanceGradient(Z, self.bandwidth, precision, _SLOPES[self.nu], self.nu == 0.5)
+        slope, kink = _SLOPES[self.nu], self.nu == 0.5
+        block = DistanceGradient(Z, self.bandwidth, precision, slope, kink)
+        return in_tiles(block, Z.shape[0], precision)
 
     def feature_map(
         self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
@@ -230,13 +233,8 @@ class LaplacianL1(_Stationary):
 
     def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
         """Return ``-sum_j c_j K(x, z_j) sign(x - z_j) / bandwidth``, column by column."""
-        points, values = dense(Z), self.against(Z, precision)
-
-        def block(X: Rows, C: Array, weight: Array | None = None) -> Array:
-            slopes = weighted(values(X), weight)
-            return city_block_gradient(dense(X), points, slopes, C, self.bandwidth)
-
-        return block
+        block = CityBlockGradient(Z, self.bandwidth, precision, self.against(Z, precision))
+        return in_tiles(block, Z.shape[0], precision)
 
     def feature_map(
         self, size: int, n_features: int, rng: np.random.Generator, orthogonal: bool = False
