@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
 
-from mercer.bases.basis import BLOCK, BasisTransformer
+from mercer.bases.basis import BLOCK, BasisTransformer, tile_rows
 from mercer.bases.landmarks import DEFAULT_SIZE
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
-from mercer.kernels.feature_maps import WeightedFeatures, check_features, chosen_features
+from mercer.kernels.combined_features import WeightedFeatures, chosen_features, has_gradient
+from mercer.kernels.feature_maps import check_features
 from mercer.sampling import uniform_indices
 from mercer.validation import (
     check_choice,
@@ -205,6 +207,29 @@ class RandomFeatures(BasisTransformer):
         out = self.features_(X, self.precision_, out)
         out *= 1.0 / np.sqrt(self.size)
         return out
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether the features have a gradient."""
+        return has_gradient(self.features_)
+
+    def gradients(self, coefficients: Array) -> Callable[[Rows], Array]:
+        """Return the gradient of ``sum_j c_j psi(x, w_j) / sqrt(M)``, a few rows at a time."""
+        if not self.has_gradient:
+            raise ValueError(
+                f"random features of the kernel {self.kernel_!r} have no gradient; try "
+                f"basis='landmarks'"
+            )
+        c, step = coefficients / np.sqrt(self.size), tile_rows(self.size)
+
+        def gradients(X: Rows) -> Array:
+            out = np.empty((c.shape[1], *X.shape), dtype=self.precision_)
+            for start in range(0, X.shape[0], step):
+                rows = slice(start, start + step)
+                out[:, rows] = self.features_.gradient(X[rows], c, self.precision_)
+            return out
+
+        return gradients
 
     def gram(self) -> None:
         """Return None: the functions are treated as orthonormal."""

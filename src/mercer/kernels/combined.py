@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.contracts import Array, BlockKernel, Precision, Rows
-from mercer.kernels.feature_maps import FeatureMap, MultipliedFeatures, StackedFeatures
+from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
+from mercer.kernels.combined_features import MultipliedFeatures, StackedFeatures
+from mercer.kernels.feature_maps import FeatureMap
+from mercer.kernels.gradients import Scratch, in_tiles, weighted
 from mercer.kernels.kernel import Kernel
 
 
@@ -31,6 +33,11 @@ class _Pair(Kernel):
         """Whether both parts accept sparse rows."""
         return self.left.accepts_sparse and self.right.accepts_sparse
 
+    @property
+    def has_gradient(self) -> bool:  # type: ignore[override]
+        """Whether both parts have a gradient."""
+        return self.left.has_gradient and self.right.has_gradient
+
     def check_parts(self) -> None:
         """Raise TypeError if a part is not a kernel."""
         for side, part in (("left", self.left), ("right", self.right)):
@@ -54,6 +61,9 @@ class _Pair(Kernel):
     def _parts(self, Z: Rows, precision: Precision) -> tuple[BlockKernel, BlockKernel]:
         return self.left.against(Z, precision), self.right.against(Z, precision)
 
+    def _gradients(self, Z: Rows, precision: Precision) -> tuple[BlockGradient, BlockGradient]:
+        return self.left.gradient(Z, precision), self.right.gradient(Z, precision)
+
 
 class Sum(_Pair):
     """``K(x, z) = K_left(x, z) + K_right(x, z)``; written ``left + right``.
@@ -72,6 +82,17 @@ class Sum(_Pair):
         def block(X: Rows, out: Array | None = None) -> Array:
             out = left(X, out)
             out += right(X)
+            return out
+
+        return block
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the sum of the gradients."""
+        left, right = self._gradients(Z, precision)
+
+        def block(X: Rows, C: Array, weight: Array | None = None) -> Array:
+            out = left(X, C, weight)
+            out += right(X, C, weight)
             return out
 
         return block
@@ -113,6 +134,19 @@ class Product(_Pair):
             return out
 
         return block
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the gradient, ``K_right grad K_left + K_left grad K_right``."""
+        blocks, gradients = self._parts(Z, precision), self._gradients(Z, precision)
+        n_points = Z.shape[0]
+
+        def tile(X: Rows, C: Array, weight: Array | None, scratch: Scratch) -> Array:
+            values = scratch.take("values", (X.shape[0], n_points), precision)
+            out = gradients[0](X, C, weighted(blocks[1](X, values), weight))
+            out += gradients[1](X, C, weighted(blocks[0](X, values), weight))
+            return out
+
+        return in_tiles(tile, n_points, precision)
 
     def diag(self, X: Rows) -> Array:
         """Return K(x, x)."""

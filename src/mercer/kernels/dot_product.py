@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
-from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
 from mercer.kernels.feature_maps import ColumnFeatures, ReluFeatures, gaussian_directions
+from mercer.kernels.gradients import in_tiles
+from mercer.kernels.inner_product_gradients import ArcCosineGradient, InnerProductGradient
 from mercer.kernels.kernel import Kernel, dense
 from mercer.validation import check_count, check_number
 
@@ -40,11 +42,16 @@ class Linear(Kernel):
     """
 
     accepts_sparse = True
+    has_gradient = True
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> K(X, Z)."""
         points = dense(Z)
         return lambda X, out=None: _store(_inner_products(X, points), precision, out)
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the gradient, ``sum_j c_j z_j`` for every row."""
+        return in_tiles(InnerProductGradient(Z, precision, None), Z.shape[0], precision)
 
     def diag(self, X: Rows) -> Array:
         """Return squared norms."""
@@ -76,6 +83,7 @@ class Polynomial(Kernel):
     """
 
     accepts_sparse = True
+    has_gradient = True
 
     def __init__(self, degree: int = 3, gamma: float | None = None, offset: float = 1.0) -> None:
         self.degree = degree
@@ -99,6 +107,16 @@ class Polynomial(Kernel):
             return _store(self._power(_inner_products(X, points)), precision, out)
 
         return block
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the gradient, with slopes ``degree gamma (gamma x'z + offset)^(degree - 1)``."""
+        gamma = 1.0 if self.gamma is None else self.gamma
+
+        def slope(value: Array) -> Array:
+            factor = self.degree * gamma
+            return np.asarray(factor * (gamma * value + self.offset) ** (self.degree - 1))
+
+        return in_tiles(InnerProductGradient(Z, precision, slope), Z.shape[0], precision)
 
     def diag(self, X: Rows) -> Array:
         """Return K(x, x)."""
@@ -129,6 +147,7 @@ class ArcCosine(Kernel):
     """
 
     accepts_sparse = True
+    has_gradient = True
     scratch = 6
 
     def __init__(self, order: int = 1) -> None:
@@ -157,6 +176,10 @@ class ArcCosine(Kernel):
             return _store(scale * value / np.pi, precision, out)
 
         return block
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the gradient; for order 0 that of parallel rows, at a kink, is left out."""
+        return in_tiles(ArcCosineGradient(Z, self.order), Z.shape[0], precision)
 
     def diag(self, X: Rows) -> Array:
         """Return K(x, x): one for order 0, the squared norm for order 1."""

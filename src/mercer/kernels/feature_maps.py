@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from mercer.contracts import Array, Precision, Rows
+from mercer.kernels.gradients import slopes_times_vectors, weighted
 from mercer.validation import check_array, check_count
 
 
@@ -21,13 +22,31 @@ class FeatureMap(Protocol):
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return psi(x) for every row: shape (rows, M)."""
 
+    @property
+    def has_gradient(self) -> bool:
+        """Whether the functions have a gradient."""
+
+    def gradient(
+        self, X: Rows, C: Array, precision: Precision, weight: Array | None = None
+    ) -> Array:
+        """Return ``sum_j weight_ij C_jo grad psi_j(x_i)``, of shape (k, rows, d)."""
+
 
 class StoredFeatures:
     """A feature map that can be stored in a model file and checked when it is loaded."""
 
+    #: Whether :meth:`gradient` is defined.
+    has_gradient = False
+
     def check_state(self, n_features: int) -> None:
         """Raise ValueError if the arrays are not a map of rows with ``n_features`` columns."""
         raise TypeError(f"{type(self).__name__} does not define check_state()")
+
+    def gradient(
+        self, X: Rows, C: Array, precision: Precision, weight: Array | None = None
+    ) -> Array:
+        """Return ``sum_j weight_ij C_jo grad psi_j(x_i)``, of shape (k, rows, d)."""
+        raise ValueError(f"{type(self).__name__} have no gradient here; try basis='landmarks'")
 
 
 def check_features(features: Any, n_features: int) -> int:
@@ -51,6 +70,7 @@ class FourierFeatures(StoredFeatures):
     cosine, so a large phase costs no digits and the cosine can be taken in float32.
     """
 
+    has_gradient = True
     turns: Array  # (d, M)
     phase: Array  # (M,)
 
@@ -71,14 +91,29 @@ class FourierFeatures(StoredFeatures):
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return sqrt(2) cos(w'x + b)."""
+        out = self._angles(X, precision, out)
+        np.cos(out, out=out)
+        out *= np.sqrt(2.0)
+        return out
+
+    def _angles(self, X: Rows, precision: Precision, out: Array | None) -> Array:
+        """Return w'x + b up to whole turns."""
         out = _output(X, self.size, precision, out)
         turns = X @ self.turns if hasattr(X, "tocsr") else np.asarray(X, np.float64) @ self.turns
         turns += self.phase
         turns -= np.rint(turns)
         np.multiply(turns, 2 * np.pi, out=out, casting="same_kind")
-        np.cos(out, out=out)
-        out *= np.sqrt(2.0)
         return out
+
+    def gradient(
+        self, X: Rows, C: Array, precision: Precision, weight: Array | None = None
+    ) -> Array:
+        """Return the gradient, in which that of psi_j is ``-sqrt(2) sin(w_j'x + b_j) w_j``."""
+        slopes = self._angles(X, precision, None)
+        np.sin(slopes, out=slopes)
+        return slopes_times_vectors(
+            weighted(slopes, weight), C, self.turns.T * (-2 * np.pi * np.sqrt(2.0))
+        )
 
 
 @dataclass(frozen=True)
@@ -92,6 +127,11 @@ class ReluFeatures(StoredFeatures):
     def size(self) -> int:
         """M, the number of functions."""
         return int(self.weights.shape[1])
+
+    @property
+    def has_gradient(self) -> bool:  # type: ignore[override]
+        """Whether the functions are more than steps, whose gradient is 0."""
+        return self.order > 0
 
     def check_state(self, n_features: int) -> None:
         """Raise ValueError if the weights have the wrong shape or the order is not 0 or 1."""
@@ -112,11 +152,21 @@ class ReluFeatures(StoredFeatures):
         np.multiply(value, np.sqrt(2.0), out=out, casting="same_kind")
         return out
 
+    def gradient(
+        self, X: Rows, C: Array, precision: Precision, weight: Array | None = None
+    ) -> Array:
+        """Return the gradient, in which that of psi_j is sqrt(2) w_j where w_j'x is positive."""
+        if not self.has_gradient:
+            return super().gradient(X, C, precision, weight)
+        steps = replace(self, order=0)(X, precision)
+        return slopes_times_vectors(weighted(steps, weight), C, self.weights.T)
+
 
 @dataclass(frozen=True)
 class ColumnFeatures(StoredFeatures):
     """``psi_j(x) = sqrt(M) x_j``: exact for the linear kernel; M is the number of columns."""
 
+    has_gradient = True
     size: int
 
     def check_state(self, n_features: int) -> None:
@@ -131,103 +181,13 @@ class ColumnFeatures(StoredFeatures):
         np.multiply(values, np.sqrt(self.size), out=out, casting="unsafe")
         return out
 
-
-@dataclass(frozen=True)
-class StackedFeatures(StoredFeatures):
-    """Features of a sum of kernels: those of each part, side by side, rescaled."""
-
-    parts: tuple[FeatureMap, ...]
-
-    @property
-    def size(self) -> int:
-        """M, the number of functions."""
-        return sum(part.size for part in self.parts)
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError if a part is not a feature map."""
-        if not [check_features(part, n_features) for part in self.parts]:
-            raise ValueError("stacked features must have at least one part, got none")
-
-    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
-        """Return all parts, each scaled so that the mean over all M is the sum of the kernels."""
-        out = _output(X, self.size, precision, out)
-        at = 0
-        for part in self.parts:
-            block = out[:, at : at + part.size]
-            np.multiply(part(X, precision), np.sqrt(self.size / part.size), out=block)
-            at += part.size
-        return out
-
-
-@dataclass(frozen=True)
-class MultipliedFeatures(StoredFeatures):
-    """Features of a product of kernels: elementwise products of independent draws."""
-
-    parts: tuple[FeatureMap, ...]
-
-    @property
-    def size(self) -> int:
-        """M, the number of functions."""
-        return self.parts[0].size
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError if a part is not a feature map, or if the sizes differ."""
-        if len({check_features(part, n_features) for part in self.parts}) != 1:
-            raise ValueError("the parts of multiplied features must all have the same size")
-
-    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
-        """Return the product of the parts' values."""
-        out = self.parts[0](X, precision, out)
-        for part in self.parts[1:]:
-            out *= part(X, precision)
-        return out
-
-
-@dataclass(frozen=True)
-class WeightedFeatures(StoredFeatures):
-    """Features with weights: ``psi_j(x) v_j``."""
-
-    part: FeatureMap
-    weights: Array  # (M,)
-
-    @property
-    def size(self) -> int:
-        """M, the number of functions."""
-        return self.part.size
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError unless there is one weight per function."""
-        check_array(self.weights, "weights of features", (check_features(self.part, n_features),))
-
-    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
-        """Return the values of the features, times their weights."""
-        out = self.part(X, precision, out)
-        out *= self.weights.astype(precision)
-        return out
-
-
-def chosen_features(features: FeatureMap, indices: Array) -> FeatureMap:
-    """Return a subset of the functions, in the order of ``indices``.
-
-    >>> rng = np.random.default_rng(0)
-    >>> drawn = FourierFeatures.draw(rng.standard_normal((2, 5)), rng)
-    >>> chosen_features(drawn, np.array([3, 1])).phase == drawn.phase[[3, 1]]
-    array([ True,  True])
-    """
-    if isinstance(features, MultipliedFeatures):
-        return MultipliedFeatures(tuple(chosen_features(part, indices) for part in features.parts))
-    if isinstance(features, (ColumnFeatures, StackedFeatures)) or not is_dataclass(features):
-        raise ValueError(
-            f"features of a {type(features).__name__.removesuffix('Features').lower()} kind cannot "
-            f"be chosen one by one: use sampling='plain', or a kernel that is neither a sum nor "
-            f"linear"
-        )
-    arrays = {
-        field.name: value[..., indices]
-        for field in fields(features)
-        if isinstance(value := getattr(features, field.name), np.ndarray)
-    }
-    return replace(features, **arrays)
+    def gradient(
+        self, X: Rows, C: Array, precision: Precision, weight: Array | None = None
+    ) -> Array:
+        """Return the gradient: the coefficients themselves, scaled."""
+        out = np.empty((C.shape[1], *X.shape), dtype=precision)
+        out[...] = np.sqrt(self.size) * C.T[:, None, :]
+        return weighted(out, weight)
 
 
 def gaussian_directions(

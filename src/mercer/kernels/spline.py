@@ -9,8 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
 from mercer.kernels.feature_maps import StoredFeatures, _output
+from mercer.kernels.gradients import Scratch, in_tiles, product_over_columns
 from mercer.kernels.kernel import Kernel, dense
 from mercer.validation import check_array, check_number
 
@@ -29,14 +30,26 @@ def _bernoulli_polynomial(q: int) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=16)
-def _table(order: float) -> Array:
+def _table(order: float, derivative: bool = False) -> Array:
     """The series 1 + 2 sum_k cos(2 pi k t) / k^order on a grid of t in [0, 1], by one FFT."""
-    coefficients = np.zeros(_GRID // 2 + 1)
-    coefficients[0] = _GRID
+    coefficients = np.zeros(_GRID // 2 + 1, dtype=complex)
     k = np.arange(1, _HARMONICS + 1)
-    coefficients[1 : _HARMONICS + 1] = _GRID * k ** (-order)
+    coefficients[1 : _HARMONICS + 1] = _GRID * k ** (-order) * (2j * np.pi * k) ** derivative
+    coefficients[0] = 0.0 if derivative else _GRID
     values = np.fft.irfft(coefficients, n=_GRID)
     return np.append(values, values[0])
+
+
+def _interpolated(table: Array, t: Array) -> Array:
+    """Return the values of a table on [0, 1), between its entries by straight lines."""
+    position = t * _GRID
+    left = position.astype(np.intp)
+    share = position - left
+    return np.asarray(table[left] * (1 - share) + table[np.minimum(left + 1, _GRID)] * share)
+
+
+def _has_closed_form(order: float) -> bool:
+    return order == int(order) and int(order) % 2 == 0 and order <= 16
 
 
 def periodic_spline(t: Array, order: float) -> Array:
@@ -52,16 +65,31 @@ def periodic_spline(t: Array, order: float) -> Array:
     t = np.mod(t, 1.0)
     if np.isinf(order):
         return np.asarray(1.0 + 2.0 * np.cos(2 * np.pi * t))
-    if order == int(order) and int(order) % 2 == 0 and order <= 16:
+    if _has_closed_form(order):
         q = int(order)
         value = np.polynomial.polynomial.polyval(t, _bernoulli_polynomial(q))
         scale = (2 * np.pi) ** q / math.factorial(q)
         return np.asarray(1.0 - (-1.0) ** (q // 2) * scale * value)
-    table = _table(float(order))
-    position = t * _GRID
-    left = position.astype(np.intp)
-    share = position - left
-    return np.asarray(table[left] * (1 - share) + table[np.minimum(left + 1, _GRID)] * share)
+    return _interpolated(_table(float(order)), t)
+
+
+def periodic_spline_slope(t: Array, order: float) -> Array:
+    """Return ``-4 pi sum_(k>=1) k sin(2 pi k t) / k^order``, the derivative, for orders from 2 on.
+
+    At the kink of order 2 it is the mean of the one-sided ones, 0.
+
+    >>> periodic_spline_slope(np.array([0.0, 0.25]), 2.0).round(4)  # -pi^2 at 1/4
+    array([ 0.    , -9.8696])
+    """
+    t = np.mod(t, 1.0)
+    if np.isinf(order):
+        return np.asarray(-4 * np.pi * np.sin(2 * np.pi * t))
+    if not _has_closed_form(order):
+        return _interpolated(_table(float(order), derivative=True), t)
+    q = int(order)
+    value = np.polynomial.polynomial.polyval(t, _bernoulli_polynomial(q - 1))
+    scale = (2 * np.pi) ** q / math.factorial(q - 1)
+    return np.where(t == 0.0, 0.0, -((-1.0) ** (q // 2)) * scale * value)
 
 
 @dataclass(frozen=True)
@@ -89,6 +117,27 @@ class SplineFeatures(StoredFeatures):
         for column, knots in zip(dense(X).T, self.knots, strict=True):
             out *= periodic_spline(column[:, None] - knots, self.order)
         return out
+
+    @property
+    def has_gradient(self) -> bool:  # type: ignore[override]
+        """Whether the slope of the splines is bounded: the order is 2 or more."""
+        return self.order >= 2
+
+    def gradient(
+        self, X: Rows, C: Array, precision: Precision, weight: Array | None = None
+    ) -> Array:
+        """Return the gradient of the products over columns."""
+        if not self.has_gradient:
+            return super().gradient(X, C, precision, weight)
+        return product_over_columns(
+            dense(X),
+            self.knots.T,
+            lambda x, z: periodic_spline(x - z, self.order),
+            lambda x, z: periodic_spline_slope(x - z, self.order),
+            C,
+            weight,
+            np.empty((C.shape[1], *X.shape), dtype=precision),
+        )
 
 
 class PeriodicSpline(Kernel):
@@ -129,6 +178,22 @@ class PeriodicSpline(Kernel):
         map_ = SplineFeatures(dense(Z).T, self.order)
         return lambda X, out=None: map_(X, precision, out)
 
+    @property
+    def has_gradient(self) -> bool:  # type: ignore[override]
+        """Whether the slope is bounded: the order is 2 or more."""
+        return self.order >= 2
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the gradient of the products over columns; with order 2 there is a kink."""
+        if not self.has_gradient:
+            return super().gradient(Z, precision)
+        map_ = SplineFeatures(dense(Z).T, self.order)
+
+        def tile(X: Rows, C: Array, weight: Array | None, scratch: Scratch) -> Array:
+            return map_.gradient(X, C, precision, weight)
+
+        return in_tiles(tile, map_.size, precision)
+
     def diag(self, X: Rows) -> Array:
         """Return K(x, x), the same for all x."""
         return np.full(X.shape[0], periodic_spline(np.zeros(1), self.order)[0] ** X.shape[1])
@@ -153,6 +218,7 @@ class Sobolev(Kernel):
     """
 
     bounded = True
+    has_gradient = True
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> K(X, Z)."""
@@ -167,6 +233,23 @@ class Sobolev(Kernel):
             return out
 
         return block
+
+    def gradient(self, Z: Rows, precision: Precision = "float64") -> BlockGradient:
+        """Return the gradient of the products over columns; ties are kinks, with half the slope."""
+        points = self._checked(Z)
+
+        def tile(X: Rows, C: Array, weight: Array | None, scratch: Scratch) -> Array:
+            return product_over_columns(
+                self._checked(X),
+                points,
+                lambda x, z: 1.0 + np.minimum(x, z),
+                lambda x, z: np.heaviside(z - x, 0.5),
+                C,
+                weight,
+                np.empty((C.shape[1], *X.shape), dtype=precision),
+            )
+
+        return in_tiles(tile, len(points), precision)
 
     def diag(self, X: Rows) -> Array:
         """Return K(x, x)."""

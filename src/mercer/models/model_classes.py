@@ -10,14 +10,8 @@ from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, K
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets, RowTargets
 from mercer.kernels import KERNELS, Product, Sum
-from mercer.kernels.feature_maps import (
-    ColumnFeatures,
-    FourierFeatures,
-    MultipliedFeatures,
-    ReluFeatures,
-    StackedFeatures,
-    WeightedFeatures,
-)
+from mercer.kernels.combined_features import MultipliedFeatures, StackedFeatures, WeightedFeatures
+from mercer.kernels.feature_maps import ColumnFeatures, FourierFeatures, ReluFeatures
 from mercer.kernels.spline import SplineFeatures
 from mercer.moments import Moments
 from mercer.selection import CRITERIA
