@@ -11,7 +11,6 @@ from mercer.contracts import Array, Precision, Rows
 from mercer.kernels.feature_maps import (
     ColumnFeatures,
     FeatureMap,
-    FourierFeatures,
     StoredFeatures,
     _output,
     check_features,
@@ -143,6 +142,7 @@ class WeightedFeatures(StoredFeatures):
 def has_gradient(features: Any) -> bool:
     """Return whether a feature map has a gradient; one of your own need not say so.
 
+    >>> from mercer.kernels.feature_maps import FourierFeatures
     >>> rng = np.random.default_rng(0)
     >>> has_gradient(FourierFeatures.draw(rng.standard_normal((2, 5)), rng))
     True
@@ -153,6 +153,7 @@ def has_gradient(features: Any) -> bool:
 def chosen_features(features: FeatureMap, indices: Array) -> FeatureMap:
     """Return a subset of the functions, in the order of ``indices``.
 
+    >>> from mercer.kernels.feature_maps import FourierFeatures
     >>> rng = np.random.default_rng(0)
     >>> drawn = FourierFeatures.draw(rng.standard_normal((2, 5)), rng)
     >>> chosen_features(drawn, np.array([3, 1])).phase == drawn.phase[[3, 1]]

@@ -14,12 +14,12 @@ from mercer.estimators import KernelRegressor
 from mercer.kernels import Gaussian, Kernel
 from mercer.rows import ArraySource
 from mercer.testing.assertions import largest, named, require, require_close, unit_square
+from mercer.testing.check_data import FITTED, NEW, fitted, new_rows, targets_of, vectors_of
+from mercer.testing.gradient_checks import check_gradients
 
 #: Relative to the largest value: rounding in float64, where functions are nearly dependent, and in
 #: float32; and how close fits over shards and in one place come.
 ROUNDING, DEPENDENT, SINGLE, SHARDS = 1e-10, 1e-6, 1e-5, 1e-8
-#: Rows that functions are chosen from, and further ones that they are evaluated at.
-FITTED, NEW = 100, 25
 
 
 def check_basis(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
@@ -47,31 +47,6 @@ def check_basis(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
     """
     for check in BASIS_CHECKS:
         check(basis, kernel)
-
-
-def fitted(basis: BasisTransformer, kernel: Kernel | None) -> BasisTransformer:
-    """Return a clone that is fitted, with a seed, to the rows of the checks."""
-    copy = clone(basis).set_params(kernel=Gaussian(0.3) if kernel is None else kernel)
-    if "random_state" in copy.get_params():
-        copy.set_params(random_state=0)
-    X = unit_square(FITTED)
-    found: BasisTransformer = copy.fit(X, targets_of(X))
-    return found
-
-
-def targets_of(X: Array) -> Array:
-    """Return a smooth function of the rows."""
-    return np.asarray(np.sin(4.0 * X[:, 0]) + X[:, 1] ** 2)
-
-
-def new_rows() -> Array:
-    """Return rows that no function was chosen from."""
-    return unit_square(NEW, seed=1)
-
-
-def vectors_of(size: int, columns: int = 2) -> Array:
-    """Return columns of numbers of order one."""
-    return np.random.default_rng(2).standard_normal((size, columns))
 
 
 def gram_of(basis: BasisTransformer) -> Array:
@@ -346,4 +321,5 @@ BASIS_CHECKS: list[Callable[..., None]] = [
     check_float32,
     check_parameters,
     check_shards,
+    check_gradients,
 ]

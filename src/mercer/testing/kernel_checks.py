@@ -10,17 +10,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from mercer.contracts import Array, Rows
-from mercer.kernels import Gaussian, Kernel
-from mercer.testing.assertions import (
-    as_dense,
-    largest,
-    named,
-    require,
-    require_close,
-    require_same,
-    unit_square,
-)
+from mercer.contracts import Rows
+from mercer.kernels import Kernel
+from mercer.testing.assertions import largest, named, require, require_close, require_same
+from mercer.testing.check_data import rows_for, values_between
+from mercer.testing.gradient_checks import check_gradient
 
 #: Relative to the largest value: how far rounding moves values at rows that coincide (a square root
 #: makes 1e-8 of 1e-16), at others, and in float32; and eigenvalues, relative to the largest.
@@ -54,21 +48,6 @@ def check_kernel(kernel: Kernel, X: Rows | None = None) -> None:
     """
     for check in KERNEL_CHECKS:
         check(kernel, X)
-
-
-def rows_for(kernel: Kernel, X: Rows | None) -> Array:
-    """Return the rows of a check, as a copy."""
-    if X is None:
-        X = unit_square(40)
-        if kernel.pairwise:
-            X = Gaussian(0.5)(X)
-    return np.array(as_dense(X))
-
-
-def values_between(kernel: Kernel, X: Array) -> tuple[Kernel, Array, Array]:
-    """Return the fitted kernel and two sets of rows that do not overlap, but for a pairwise one."""
-    half = len(X) // 2
-    return kernel.fitted(X), X[:half] if not kernel.pairwise else X, X[half:]
 
 
 def check_symmetric(kernel: Kernel, X: Rows | None = None) -> None:
@@ -345,4 +324,5 @@ KERNEL_CHECKS: list[Callable[..., None]] = [
     check_pickles,
     check_sparse,
     check_random_features,
+    check_gradient,
 ]
