@@ -74,6 +74,7 @@ def check_gradient(kernel: Kernel, X: Rows | None = None) -> None:
         hint,
     )
     found = block(left, C, weight)
+    require_same(weight, before, f"{name} must leave the weights as they are", "work on a copy")
     wanted = differences(lambda rows: (weight * values(rows)) @ C, left)
     require_close(
         found,
@@ -82,7 +83,6 @@ def check_gradient(kernel: Kernel, X: Rows | None = None) -> None:
         f"{name} with weights must be that of finite differences",
         "weight[i, j] multiplies the gradient of K(x_i, z_j)",
     )
-    require_same(weight, before, f"{name} must leave the weights as they are", "work on a copy")
     require_close(
         np.concatenate([block(left[at : at + 1], C) for at in range(len(left))], axis=1),
         plain,
