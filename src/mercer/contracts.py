@@ -259,6 +259,9 @@ class Seeds(Protocol):
     def rows(self) -> int:
         """Return the base of the shards' seeds, which assign rows to folds."""
 
+    def search(self) -> int:
+        """Return the seed of the search for kernel and metric."""
+
     def solve(self) -> np.random.Generator:
         """Return the generator used by the choice of alpha and by the solver."""
 

@@ -45,7 +45,7 @@ def test_fitting_resolves_both_parts_and_leaves_the_sum():
     fitted = kernel.fitted(rows(12))
     assert isinstance(fitted.left.bandwidth, float)
     assert fitted.right.gamma == 0.5
-    assert (kernel.left.bandwidth, kernel.right.gamma) == ("median", None)
+    assert (kernel.left.bandwidth, kernel.right.gamma) == ("auto", None)
 
 
 def test_traits_are_those_of_both_parts():

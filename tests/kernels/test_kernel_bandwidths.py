@@ -46,11 +46,13 @@ def test_many_rows_are_thinned_and_stay_close():
 
 
 @pytest.mark.parametrize("cls", STATIONARY)
-def test_fitted_turns_the_word_into_a_number_and_leaves_the_kernel(cls):
+@pytest.mark.parametrize("word", ["auto", "median"])
+def test_fitted_turns_the_word_into_a_number_and_leaves_the_kernel(cls, word):
     X = rows(41)
-    kernel = cls()
+    assert cls().bandwidth == "auto"
+    kernel = cls(bandwidth=word)
     fitted = kernel.fitted(X)
-    assert kernel.bandwidth == "median"
+    assert kernel.bandwidth == word
     assert fitted.bandwidth == median_distance(X, kernel.metric)
     assert type(fitted) is cls
     assert fitted.fitted(X) is fitted

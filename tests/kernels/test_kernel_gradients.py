@@ -18,6 +18,7 @@ from mercer import (
     Sobolev,
 )
 from mercer.kernels.feature_maps import FourierFeatures, ReluFeatures
+from mercer.kernels.gradients import in_tiles, pair_chunks
 from mercer.kernels.spline import periodic_spline, periodic_spline_slope
 
 BANDWIDTHS = np.array([1.0, 2.0, 0.5, 3.0])
@@ -105,7 +106,7 @@ def test_near_and_equal_pairs_of_a_kernel_with_a_kink(bandwidth, offset):
 
 
 def test_many_equal_pairs_are_taken_in_chunks(monkeypatch):
-    monkeypatch.setattr("mercer.kernels.gradients.PAIR_VALUES", 50)
+    monkeypatch.setitem(pair_chunks.__globals__, "PAIR_VALUES", 50)
     X, _, C, weight = data(rows=20, points=20)
     X[10:] = X[:10]
     kernel = LaplacianL2(1.0)
@@ -156,7 +157,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_gradient_of_other_kernels_is_that_of_finite_differences(name, monkeypatch):
-    monkeypatch.setattr("mercer.kernels.gradients.TILE", 1)  # 16 rows at a time
+    monkeypatch.setitem(in_tiles.__globals__, "TILE", 1)  # 16 rows at a time
     kernel = OTHERS[name]
     X, Z, C, weight = data()
     block = kernel.gradient(Z)

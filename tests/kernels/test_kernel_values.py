@@ -128,3 +128,9 @@ def test_a_precomputed_kernel_is_the_matrix():
 
 def test_a_linear_kernel_of_one_row():
     assert Linear()(np.array([[2.0, 1.0]])).tolist() == [[5.0]]
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+@pytest.mark.parametrize("far", [1e3, 1e100, 1e200])
+def test_matern_kernels_vanish_far_away(nu, far):
+    assert (Matern(nu, 1.0)(np.full((2, 3), far), np.zeros((1, 3))) == 0.0).all()

@@ -184,6 +184,12 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Return the function X -> gradients of ``f_o(x) = h(x)'c_o`` at rows, (k, rows, d).
 
         ``coefficients`` are those of h, of shape (M, k). The result has the precision of blocks.
+
+        >>> from mercer.bases import FullKernel
+        >>> basis = FullKernel(kernel="linear").fit(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        >>> slope = basis.gradients(np.array([[1.0], [1.0]]))
+        >>> slope(np.zeros((1, 2)))
+        array([[[4., 6.]]])
         """
         raise ValueError(f"{type(self).__name__} has no gradients; try Landmarks()")
 

@@ -2,7 +2,9 @@
 
 from mercer.kernels.combined import Product, Sum
 from mercer.kernels.dot_product import ArcCosine, Linear, Polynomial
+from mercer.kernels.in_metric import InMetric
 from mercer.kernels.kernel import Kernel
+from mercer.kernels.metric import Metric
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.spline import PeriodicSpline, Sobolev
 from mercer.kernels.stationary import Gaussian, LaplacianL1, LaplacianL2, Matern
@@ -25,6 +27,11 @@ KERNELS: dict[str, type[Kernel]] = {
 
 def as_kernel(kernel: str | Kernel) -> Kernel:
     """Turn a name into a kernel object; pass objects through."""
+    if isinstance(kernel, str) and kernel == "auto":
+        raise ValueError(
+            "kernel='auto' is chosen by y, in KernelRegressor, KernelClassifier and KernelRanker: "
+            "name a kernel here, such as 'gaussian'"
+        )
     found = from_alias(kernel, KERNELS, Kernel, "kernel")
     found.check_parts()
     return found
@@ -34,11 +41,13 @@ __all__ = [
     "KERNELS",
     "ArcCosine",
     "Gaussian",
+    "InMetric",
     "Kernel",
     "LaplacianL1",
     "LaplacianL2",
     "Linear",
     "Matern",
+    "Metric",
     "PeriodicSpline",
     "Polynomial",
     "Precomputed",

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from mercer.contracts import Array, Rows
-from mercer.kernels.kernel import dense
+from mercer.kernels.kernel import ESTIMATED, dense
 from mercer.validation import check_number, closest
 
 #: The largest sample for the median: 1000 rows give half a million distances.
@@ -40,10 +40,10 @@ def is_resolved(bandwidth: Any) -> bool:
 def resolve_bandwidth(bandwidth: Any, X: Rows, metric: str = "euclidean") -> float | Array:
     """Return the bandwidth as one positive number, or one per column of X."""
     if isinstance(bandwidth, str):
-        if bandwidth != "median":
+        if bandwidth not in ESTIMATED:
             raise ValueError(
-                f"bandwidth must be a positive number, one per column, or 'median', "
-                f"got {bandwidth!r}{closest(bandwidth, ['median'])}"
+                f"bandwidth must be a positive number, one per column, 'auto' or 'median', "
+                f"got {bandwidth!r}{closest(bandwidth, ESTIMATED)}"
             )
         return median_distance(X, metric)
     return check_bandwidth(bandwidth, X.shape[1])

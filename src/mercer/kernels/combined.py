@@ -38,6 +38,17 @@ class _Pair(Kernel):
         """Whether both parts have a gradient."""
         return self.left.has_gradient and self.right.has_gradient
 
+    @property
+    def may_scale(self) -> bool:  # type: ignore[override]
+        """Whether columns may be scaled for both parts."""
+        return self.left.may_scale and self.right.may_scale
+
+    @property
+    def learns(self) -> str | None:  # type: ignore[override]
+        """The metrics that both parts can learn."""
+        forms = (self.left.learns, self.right.learns)
+        return None if None in forms else "diagonal" if "diagonal" in forms else "full"
+
     def check_parts(self) -> None:
         """Raise TypeError if a part is not a kernel."""
         for side, part in (("left", self.left), ("right", self.right)):

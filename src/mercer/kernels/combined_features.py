@@ -16,6 +16,7 @@ from mercer.kernels.feature_maps import (
     check_features,
 )
 from mercer.kernels.gradients import weighted
+from mercer.kernels.metric import Metric
 from mercer.validation import check_array
 
 
@@ -139,6 +140,42 @@ class WeightedFeatures(StoredFeatures):
         return self.part.gradient(X, self.weights[:, None] * C, precision, weight)
 
 
+@dataclass(frozen=True)
+class FeaturesInMetric(StoredFeatures):
+    """Features of the coordinates ``P's(x)``."""
+
+    features: FeatureMap
+    metric: Metric
+
+    @property
+    def size(self) -> int:
+        """M, the number of functions."""
+        return self.features.size
+
+    @property
+    def has_gradient(self) -> bool:  # type: ignore[override]
+        """Whether the features have a gradient."""
+        return has_gradient(self.features)
+
+    def check_state(self, n_features: int) -> None:
+        """Raise ValueError if a part does not fit ``n_features`` columns."""
+        if not isinstance(self.metric, Metric):
+            raise ValueError(f"metric must be a Metric, got {type(self.metric).__name__}")
+        self.metric.check_state(n_features)
+        check_features(self.features, self.metric.size(n_features))
+
+    def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
+        """Return the features of the coordinates."""
+        return self.features(self.metric(X), precision, out)
+
+    def gradient(
+        self, X: Rows, C: Array, precision: Precision, weight: Array | None = None
+    ) -> Array:
+        """Return gradients in x."""
+        found = self.features.gradient(self.metric(X), C, precision, weight)
+        return self.metric.pull_back(X, found)
+
+
 def has_gradient(features: Any) -> bool:
     """Return whether a feature map has a gradient; one of your own need not say so.
 
@@ -161,6 +198,8 @@ def chosen_features(features: FeatureMap, indices: Array) -> FeatureMap:
     """
     if isinstance(features, MultipliedFeatures):
         return MultipliedFeatures(tuple(chosen_features(part, indices) for part in features.parts))
+    if isinstance(features, FeaturesInMetric):
+        return replace(features, features=chosen_features(features.features, indices))
     if isinstance(features, (ColumnFeatures, StackedFeatures)) or not is_dataclass(features):
         raise ValueError(
             f"features of a {type(features).__name__.removesuffix('Features').lower()} kind cannot "

@@ -172,8 +172,12 @@ class CityBlockGradient:
         self.precision = precision
         self.values = values
         self.n_points = Z.shape[0]
-        # Signs depend on the order only, and differences of ranks are exact also in float32.
-        self.knots = [np.unique(column, return_inverse=True) for column in dense(Z).T]
+        # Signs depend on the order only, and differences of ranks are exact also in float32: the
+        # m-th knot has the rank 2 m + 1, and what is between it and the next has 2 m + 2.
+        self.knots: list[tuple[Array, Array]] = []
+        for column in dense(Z).T:
+            knots, at = np.unique(column, return_inverse=True)
+            self.knots.append((np.append(knots, np.inf), (2 * at + 1).astype(precision)))
 
     def __call__(self, X: Rows, C: Array, weight: Array | None, scratch: Scratch) -> Array:
         """Return ``sum_j weight_ij C_jo dK(x_i, z_j)/dx_i``."""
@@ -184,13 +188,9 @@ class CityBlockGradient:
         out = np.empty((C.shape[1], *X.shape), dtype=slopes.dtype)
         signed = scratch.take("signed", shape, self.precision)
         for column, (values, (knots, ranks)) in enumerate(zip(dense(X).T, self.knots, strict=True)):
-            # Knot m has the rank 2 m + 1, and what is between it and the next has 2 m + 2.
-            place = np.searchsorted(knots, values, "left") + np.searchsorted(knots, values, "right")
-            np.subtract(
-                place.astype(slopes.dtype)[:, None],
-                (2 * ranks + 1).astype(slopes.dtype),
-                out=signed,
-            )
+            left = np.searchsorted(knots, values)
+            place = (2 * left + (knots[left] == values)).astype(self.precision)
+            np.subtract(place[:, None], ranks, out=signed)
             np.clip(signed, -1.0, 1.0, out=signed)
             signed *= slopes
             out[:, :, column] = (signed @ C).T

@@ -19,7 +19,7 @@ from scipy import sparse
 from mercer.contracts import Array, BlockGradient, Precision, Rows
 
 #: Slopes that are held at a time, so that they stay in the cache.
-TILE = 2**18
+TILE = 2**19
 #: Values of differences that are held at a time.
 PAIR_VALUES = 2**20
 
@@ -58,17 +58,14 @@ def in_tiles(tile: TileGradient, n_points: int, precision: Precision) -> BlockGr
     return block
 
 
-def slopes_times_vectors(
-    slopes: Array, C: Array, vectors: Array, out: Array | None = None
-) -> Array:
+def slopes_times_vectors(slopes: Array, C: Array, vectors: Array) -> Array:
     """Return ``sum_j A_ij c_jo v_j`` of shape (k, rows, d), in the dtype of the slopes.
 
     >>> slopes_times_vectors(np.array([[2.0, 1.0]]), np.array([[1.0], [3.0]]), np.eye(2))
     array([[[2., 3.]]])
     """
     C, vectors = C.astype(slopes.dtype, copy=False), vectors.astype(slopes.dtype, copy=False)
-    if out is None:
-        out = np.empty((C.shape[1], len(slopes), vectors.shape[1]), dtype=slopes.dtype)
+    out = np.empty((C.shape[1], len(slopes), vectors.shape[1]), dtype=slopes.dtype)
     for output, c in zip(out, C.T, strict=True):
         np.matmul(slopes, c[:, None] * vectors, out=output)
     return out

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from mercer.kernels.combined import Product, Sum
 
 
+#: Values of parameters that are estimated from rows. "auto" is part of an estimator's search, and
+#: the median distance elsewhere.
+ESTIMATED = ("auto", "median")
+
+
 def dense(X: Rows) -> Array:
     """Return rows as a dense float64 array."""
     return np.asarray(X.toarray() if hasattr(X, "tocsr") else X, dtype=np.float64)
@@ -53,6 +58,10 @@ class Kernel(BaseEstimator):
     has_gradient: bool = False
     #: Whether X holds kernel values instead of columns.
     pairwise = False
+    #: Whether columns may be scaled: not kernels of X in [0, 1], nor of kernel values.
+    may_scale: bool = True
+    #: The metrics that it can learn: "full", only "diagonal", or None.
+    learns: str | None = None
 
     def check_parts(self) -> None:
         """Raise TypeError if a part of a combined kernel is not a kernel."""
@@ -67,7 +76,28 @@ class Kernel(BaseEstimator):
     @property
     def needs_rows(self) -> bool:
         """Whether a parameter still has to be estimated from data."""
-        return any(isinstance(v, str) and v == "median" for v in self.get_params().values())
+        return any(isinstance(v, str) and v in ESTIMATED for v in self.get_params().values())
+
+    def parameters_with(self, *values: str) -> list[str]:
+        """Return the names of all bandwidths, of parts too, that have one of these values.
+
+        >>> from mercer.kernels import Gaussian
+        >>> (Gaussian("auto") + Gaussian(2.0)).parameters_with("auto")
+        ['left__bandwidth']
+        """
+        return [
+            name
+            for name, value in self.get_params().items()
+            if isinstance(value, str) and value in values
+        ]
+
+    @property
+    def has_units(self) -> bool:
+        """Whether a bandwidth is given as numbers, in the units of the columns."""
+        return any(
+            name.endswith("bandwidth") and not isinstance(value, str)
+            for name, value in self.get_params().items()
+        )
 
     def fitted(self, X: Rows) -> Kernel:
         """Return a copy whose parameters are numbers, estimated from X where needed."""
@@ -87,6 +117,12 @@ class Kernel(BaseEstimator):
         ``out[o, i] = sum_j weight[i, j] C[j, o] dK(x_i, z_j) / dx_i``, of shape (k, rows, d) in
         this precision; without weights, they are 1. At a kink, it is the mean of the one-sided
         gradients, so that of K(x, x) is left out. See ``has_gradient``.
+
+        >>> from mercer.kernels import Gaussian
+        >>> block = Gaussian(1.0).gradient(np.array([[0.0]]))
+        >>> block(np.array([[1.0], [2.0]]), np.array([[1.0]])).round(3)
+        array([[[-0.607],
+                [-0.271]]])
         """
         raise ValueError(
             f"the kernel {self!r} has no gradient; try one of Gaussian, LaplacianL1, LaplacianL2, "

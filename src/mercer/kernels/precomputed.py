@@ -22,6 +22,7 @@ class Precomputed(Kernel):
     """
 
     pairwise = True
+    may_scale = False
 
     def check_state(self, n_features: int) -> None:
         """Do nothing: there are no parameters to check."""

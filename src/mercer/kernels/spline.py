@@ -162,6 +162,7 @@ class PeriodicSpline(Kernel):
     """
 
     bounded = True
+    may_scale = False
     scratch = 7
 
     def __init__(self, order: float = 2.0) -> None:
@@ -218,6 +219,7 @@ class Sobolev(Kernel):
     """
 
     bounded = True
+    may_scale = False
     has_gradient = True
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:

@@ -30,6 +30,7 @@ class _Stationary(Kernel):
 
     bounded = True
     has_gradient = True
+    learns = "full"
     metric = "euclidean"
     bandwidth: Any
 
@@ -68,9 +69,9 @@ class Gaussian(_Stationary):
 
     Parameters
     ----------
-    bandwidth : float, array of shape (d,) or "median"
+    bandwidth : float, array of shape (d,), "auto" or "median"
         Length scale: one number for all columns, or one per column. "median" uses the median
-        distance between rows.
+        distance between rows; "auto" is part of an estimator's search, and "median" elsewhere.
 
     Examples
     --------
@@ -81,7 +82,7 @@ class Gaussian(_Stationary):
 
     accepts_sparse = True
 
-    def __init__(self, bandwidth: float | Array | str = "median") -> None:
+    def __init__(self, bandwidth: float | Array | str = "auto") -> None:
         self.bandwidth = bandwidth
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
@@ -114,7 +115,7 @@ class Matern(_Stationary):
     ----------
     nu : 0.5, 1.5 or 2.5
         Smoothness: functions are nu - 1/2 times differentiable in mean square.
-    bandwidth : float, array of shape (d,) or "median"
+    bandwidth : float, array of shape (d,), "auto" or "median"
         Length scale.
 
     Examples
@@ -127,7 +128,7 @@ class Matern(_Stationary):
     accepts_sparse = True
     scratch = 4
 
-    def __init__(self, nu: float = 1.5, bandwidth: float | Array | str = "median") -> None:
+    def __init__(self, nu: float = 1.5, bandwidth: float | Array | str = "auto") -> None:
         self.nu = nu
         self.bandwidth = bandwidth
 
@@ -179,7 +180,7 @@ class LaplacianL2(Matern):
 
     Parameters
     ----------
-    bandwidth : float, array of shape (d,) or "median"
+    bandwidth : float, array of shape (d,), "auto" or "median"
         Length scale.
 
     Examples
@@ -188,7 +189,7 @@ class LaplacianL2(Matern):
     array([[0.082]])
     """
 
-    def __init__(self, bandwidth: float | Array | str = "median") -> None:
+    def __init__(self, bandwidth: float | Array | str = "auto") -> None:
         self.bandwidth = bandwidth
 
     @property
@@ -205,7 +206,7 @@ class LaplacianL1(_Stationary):
 
     Parameters
     ----------
-    bandwidth : float, array of shape (d,) or "median"
+    bandwidth : float, array of shape (d,), "auto" or "median"
         Length scale; "median" uses the median L1 distance between rows.
 
     Examples
@@ -215,8 +216,9 @@ class LaplacianL1(_Stationary):
     """
 
     metric = "cityblock"
+    learns = "diagonal"
 
-    def __init__(self, bandwidth: float | Array | str = "median") -> None:
+    def __init__(self, bandwidth: float | Array | str = "auto") -> None:
         self.bandwidth = bandwidth
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
@@ -248,6 +250,10 @@ class LaplacianL1(_Stationary):
         return FourierFeatures.draw(self._scale(rng.standard_cauchy((n_features, size))), rng)
 
 
+#: ``exp(-FAR)`` is 0: an infinite distance times 0 would not be.
+FAR = 1000.0
+
+
 def _exponential(r: Array) -> Array:
     np.negative(r, out=r)
     return np.exp(r, out=r)
@@ -255,6 +261,7 @@ def _exponential(r: Array) -> Array:
 
 def _once_differentiable(r: Array) -> Array:
     r *= np.sqrt(3.0)
+    np.minimum(r, FAR, out=r)
     factor = np.exp(-r)
     r += 1.0
     r *= factor
@@ -263,6 +270,7 @@ def _once_differentiable(r: Array) -> Array:
 
 def _twice_differentiable(r: Array) -> Array:
     r *= np.sqrt(5.0)
+    np.minimum(r, FAR, out=r)
     factor = np.exp(-r)
     square = r * r
     square /= 3.0

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from mercer.contracts import Array
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
+from mercer.kernels.kernel import ESTIMATED
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling.uniform import uniform_indices
@@ -44,7 +45,7 @@ def spread_of(shard: Shard, kernel: Kernel, seed: int) -> tuple[int, dict[str, A
 def pooled_kernel(
     kernel: Kernel, parts: Sequence[tuple[int, dict[str, Any], Array, Array]]
 ) -> Kernel:
-    """Return a kernel whose "median" parameters are pooled over the shards.
+    """Return a kernel whose estimated parameters are pooled over the shards.
 
     When shards lie far apart, distances within a shard are shorter than distances between shards.
     The mean of the medians is therefore multiplied by the ratio of the total spread to the spread
@@ -59,8 +60,7 @@ def pooled_kernel(
     widened = np.sqrt(1.0 + between / within) if within > 0 else 1.0
     found = {
         name: float(widened * (shares @ np.array([numbers[name] for _, numbers, *_ in parts])))
-        for name, value in kernel.get_params().items()
-        if isinstance(value, str) and value == "median"
+        for name in kernel.parameters_with(*ESTIMATED)
     }
     pooled: Kernel = clone(kernel).set_params(**found)
     return pooled

@@ -297,7 +297,16 @@ def check_shards(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
     drawn = clone(copy).fit_source(ArraySource(X), asked, np.random.default_rng(0), "float64")
     if basis.local or drawn.has_candidates:  # a choice among candidates has a generator of its own
         return
-    model = KernelRegressor(asked, copy, alpha=1e-3, random_state=0, dtype="float64", shuffle=False)
+    model = KernelRegressor(
+        asked,
+        copy,
+        alpha=1e-3,
+        metric=None,
+        scale=None,
+        random_state=0,
+        dtype="float64",
+        shuffle=False,
+    )
     whole = model.fit(X, targets_of(X)).predict(new)
     parts = clone(model).set_params(shards=3).fit(X, targets_of(X)).predict(new)
     require_close(
