@@ -4,6 +4,7 @@ from mercer.selection.alpha import best_alpha, choose_alpha, default_alphas
 from mercer.selection.criteria import (
     CRITERIA,
     GCV,
+    AutoSelection,
     Criterion,
     KFold,
     LeaveOneOut,
@@ -11,12 +12,13 @@ from mercer.selection.criteria import (
     Scores,
     as_criterion,
 )
-from mercer.selection.leave_one_out import SecondPass
+from mercer.selection.second_pass import SecondPass
 from mercer.selection.steps import Iterated, iterate
 
 __all__ = [
     "CRITERIA",
     "GCV",
+    "AutoSelection",
     "Criterion",
     "Iterated",
     "KFold",

@@ -21,10 +21,14 @@ Scored: TypeAlias = MomentSystem | KernelMatrixSystem
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores along a path: ``mean`` (alphas,), and by fold if there are folds."""
+    """Scores along a path: ``mean`` (alphas,), and by fold if there are folds.
+
+    ``label`` says how they were computed, where the criterion only decides that with the rows.
+    """
 
     mean: Array
     by_fold: Array | None = None
+    label: str = ""
 
     def check_state(self, n_alphas: int) -> None:
         """Raise ValueError unless there is one score per alpha."""
@@ -32,6 +36,8 @@ class Scores:
             raise ValueError("there must be one score per alpha")
         if self.by_fold is not None and self.by_fold.shape[1:] != (n_alphas,):
             raise ValueError("there must be one score per fold and alpha")
+        if not isinstance(self.label, str):
+            raise ValueError(f"label must be text, got {type(self.label).__name__}")
 
 
 class Criterion(BaseEstimator):
@@ -41,6 +47,8 @@ class Criterion(BaseEstimator):
     folds = 1
     #: Whether it needs a second pass over the rows.
     second_pass = False
+    #: Whether it has another way where leave-one-out has no shortcut.
+    falls_back = False
     label = ""
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
@@ -143,8 +151,63 @@ class LeaveOneOut(Criterion):
         return Scores(system.left_out_errors(alphas, self.sample, rng))
 
 
+class AutoSelection(Criterion):
+    """Leave-one-out on a sample of rows, each left out with the landmark at it; GCV if need be.
+
+    .. math:: \\frac{1}{W_S} \\sum_{i \\in S} w_i
+              \\Big(\\frac{y_i - g_i' P_i \\beta}{1 - g_i' P_i g_i\\, w_i / W}\\Big)^2, \\qquad
+              P_i = F - \\frac{F t_i t_i' F}{t_i' F t_i}
+
+    (centered, with an intercept) in the eigencoordinates of the moments, where
+    ``F = diag(1 / (s + lambda))`` and ``c_i = t_i'v`` is the coefficient of the landmark at row i;
+    ``P_i = F`` where there is none. It equals refits without the row and without its landmark, so
+    the row is as new to the model as a row to predict. Rankings leave out whole queries. If some
+    rows have no label, the labels are left out and the rows stay.
+
+    The full kernel leaves out all rows, since that costs nothing there. GCV takes over where
+    leave-one-out has no shortcut: after ``partial_fit`` or ``forget``, when rows cannot be read
+    again; for ``solver="cutoff"``; and for rankings with fewer than 10 queries.
+    ``cv_results_["criterion"]`` and ``summary()`` say what was done.
+
+    Parameters
+    ----------
+    sample : int
+        About how many rows to leave out, one at a time; all if there are no more. They do not
+        depend on ``random_state``.
+
+    Examples
+    --------
+    >>> from mercer import KernelRegressor, Landmarks
+    >>> X = np.linspace(0.0, 6.0, 3000)[:, None]
+    >>> model = KernelRegressor(basis=Landmarks(50), selection="auto", random_state=0)
+    >>> model.fit(X, np.sin(X[:, 0])).cv_results_["criterion"]
+    'leave-one-out on 2,000 of 3,000 rows'
+    """
+
+    second_pass = True
+    falls_back = True
+    label = "leave-one-out"
+
+    def __init__(self, sample: int = 2000) -> None:
+        self.sample = sample
+
+    def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
+        """Return the weighted mean error over left-out rows, or GCV, for every alpha."""
+        check_count(self.sample, "sample of AutoSelection")
+        found = system.left_out(alphas, self.sample)
+        if found.errors is None:
+            label = f"{GCV.label} ({found.note})"
+            return Scores(GCV().score(system, alphas, rng).mean, label=label)
+        return Scores(found.errors, label=found.label)
+
+
 #: Names that ``selection=`` accepts.
-CRITERIA: dict[str, type[Criterion]] = {"gcv": GCV, "kfold": KFold, "loo": LeaveOneOut}
+CRITERIA: dict[str, type[Criterion]] = {
+    "auto": AutoSelection,
+    "gcv": GCV,
+    "kfold": KFold,
+    "loo": LeaveOneOut,
+}
 
 
 def as_criterion(selection: Any) -> Criterion:

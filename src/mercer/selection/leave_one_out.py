@@ -9,14 +9,14 @@ an alpha is a sum over rows,
 
 .. math:: \\frac1W \\sum_i w_i \\Big(\\frac{y_i - f(x_i)}{1 - \\ell_i(\\lambda)}\\Big)^2,
 
-so a shard sends one number per alpha, and the sum of its weights.
+so a shard sends one number per alpha, the sum of its weights, and how many rows it left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -29,27 +29,35 @@ from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
-from mercer.selection.leave_query_out import leave_query_out
 from mercer.systems import MomentSystem
+from mercer.systems.left_out import ROUNDING, left_out_squares
 
 
 @dataclass(frozen=True)
-class SecondPass:
-    """A second pass over the rows: ``(system, alphas, sample, rng)`` -> one error per alpha."""
+class Chosen:
+    """Rows of a shard, increasing, and for each the landmark at it (see ``LandmarkFormula``)."""
 
-    rows: RowSet
-    targets: Targets
-    reading: Reading
+    rows: Array
+    landmark: Array | None = None
 
-    def __call__(
-        self, system: MomentSystem, alphas: Array, sample: int | None, rng: np.random.Generator
-    ) -> Array:
-        """Return the mean squared error of left-out rows or queries."""
-        if self.targets.pairs is not None:
-            return leave_query_out(
-                self.rows, self.targets, self.reading, system, alphas, sample, rng
-            )
-        return leave_one_out(self.rows, self.targets, self.reading, system, alphas, sample, rng)
+
+class Formula(Protocol):
+    """Computes the errors of left-out rows; sent to the shards."""
+
+    @property
+    def alphas(self) -> int:
+        """The number of alphas."""
+
+    @property
+    def partial(self) -> bool:
+        """Whether some rows have no label; they are skipped."""
+
+    def errors(self, H: Array, Y: Array, weight: Array, landmark: Array | None) -> Array:
+        """Return the squared errors (rows, alphas) of rows left out one at a time."""
+
+
+#: Weighted sum of squared errors for each alpha, sum of weights, number of rows.
+Sums: TypeAlias = tuple[Array, float, int]
 
 
 def leave_one_out(
@@ -64,28 +72,42 @@ def leave_one_out(
     """Return the mean leave-one-out squared error for every alpha, from a second pass."""
     chosen = None
     if sample is not None:
-        chosen = rows.split_indices(uniform_indices(rows.n_rows, sample, rng))
-    functions = share_functions(rows, system.basis)
-    formula = rows.share(LeftOutFormula.of(system, alphas), "leave-one-out formula")
-    errors, weight = rows.sum(
-        left_out_of,
-        add_errors,
-        targets,
-        functions,
-        rows.reading(reading),
-        formula,
-        chosen,
-        label="leave-one-out",
-        record="leave-one-out errors",
-    )
+        drawn = rows.split_indices(uniform_indices(rows.n_rows, sample, rng))
+        chosen = {number: Chosen(part) for number, part in drawn.items()}
+    formula = LeftOutFormula.of(system, alphas)
+    errors, weight, _ = sum_of_left_out(rows, targets, reading, system, formula, chosen)
     if chosen is not None and not weight > 0:  # a sample of rows that do not count
         return leave_one_out(rows, targets, reading, system, alphas, None, rng)
     return np.asarray(errors / weight)
 
 
-def add_errors(left: tuple[Array, float], right: tuple[Array, float]) -> tuple[Array, float]:
-    """Add sums of errors, and of weights."""
-    return left[0] + right[0], left[1] + right[1]
+def sum_of_left_out(
+    rows: RowSet,
+    targets: Targets,
+    reading: Reading,
+    system: MomentSystem,
+    formula: Formula,
+    chosen: dict[int, Chosen] | None,
+) -> Sums:
+    """Return the sums over the chosen rows of all shards; None means all rows."""
+    functions = share_functions(rows, system.basis)
+    found: Sums = rows.sum(
+        left_out_of,
+        add_errors,
+        targets,
+        functions,
+        rows.reading(reading),
+        rows.share(formula, "leave-one-out formula"),
+        chosen,
+        label="leave-one-out",
+        record="leave-one-out errors",
+    )
+    return found
+
+
+def add_errors(left: Sums, right: Sums) -> Sums:
+    """Add sums of errors, of weights, and numbers of rows."""
+    return left[0] + right[0], left[1] + right[1], left[2] + right[2]
 
 
 @dataclass(frozen=True)
@@ -100,6 +122,12 @@ class LeftOutFormula:
     units: Array
     weight: float  # W
     intercept: bool
+    partial = False
+
+    @property
+    def alphas(self) -> int:
+        """The number of alphas."""
+        return len(self.filters.T)
 
     @classmethod
     def of(cls, system: MomentSystem, alphas: Array) -> LeftOutFormula:
@@ -121,36 +149,40 @@ class LeftOutFormula:
             system.intercept,
         )
 
-    def errors(self, H: Array, Y: Array, weight: Array) -> Array:
-        """Return the squared errors (rows, alphas) of rows left out one at a time."""
+    def fitted(self, H: Array, outputs: int) -> tuple[Array, Array, Array]:
+        """Return g (rows, r), ``g'F beta`` (rows, alphas, k) and ``g'Fg`` (rows, alphas)."""
         G = H @ self.directions
         G -= self.shift
-        fitted = (G @ self.solutions).astype(np.float64)
-        np.square(G, out=G)
-        leverage = (G @ self.filters).astype(np.float64)
+        fitted = (G @ self.solutions).astype(np.float64).reshape(len(H), -1, outputs)
+        return G, fitted, (np.square(G) @ self.filters).astype(np.float64)
+
+    def errors(self, H: Array, Y: Array, weight: Array, landmark: Array | None = None) -> Array:
+        """Return the squared errors (rows, alphas) of rows left out one at a time."""
+        G, fitted, leverage = self.fitted(H, Y.shape[1])
         leverage += self.intercept
         leverage *= (weight / self.weight)[:, None]
-        room = np.maximum(1.0 - leverage, 1e-12)
-        fitted = fitted.reshape(len(Y), -1, Y.shape[1])
         residual = (Y - self.mean_y)[:, None, :] - fitted
-        return np.asarray((residual / room[:, :, None]) ** 2 @ self.units)
+        return left_out_squares(residual, 1.0 - leverage, self.units, ROUNDING[G.dtype.name])
 
 
 class _Errors:
     """Sums of errors, one per block, so that they can be added in row order."""
 
-    def __init__(self, basis: BasisTransformer, formula: LeftOutFormula) -> None:
+    def __init__(self, basis: BasisTransformer, formula: Formula) -> None:
         self.basis, self.formula = basis, formula
-        self.parts: dict[int, tuple[Array, float]] = {}
+        self.parts: dict[int, Sums] = {}
         self._workspace = Workspace(basis.size, basis.precision_)
 
-    def add(self, start: int, X: Rows, Y: Array, weight: Array | None) -> None:
+    def add(
+        self, start: int, X: Rows, Y: Array, weight: Array | None, landmark: Array | None
+    ) -> None:
         rows = X.shape[0]
         w = np.ones(rows) if weight is None else weight
         H = self.basis.orthogonalized(
             X, self._workspace.block(0, rows), self._workspace.block(1, rows)
         )
-        self.parts[start] = w @ self.formula.errors(H, Y, w), float(w.sum())
+        errors = self.formula.errors(H, Y, w, landmark)
+        self.parts[start] = w @ errors, float(w.sum()), int(np.count_nonzero(w))
 
 
 def left_out_of(
@@ -158,23 +190,30 @@ def left_out_of(
     targets: Targets,
     basis: BasisTransformer,
     reading: Reading,
-    formula: LeftOutFormula,
-    chosen: dict[int, Array] | None,
-) -> tuple[Array, float]:
-    """Task: return the weighted sum of the errors of a shard's rows, and the sum of weights."""
-    wanted = None if chosen is None else chosen.get(shard.number, np.zeros(0, dtype=int))
+    formula: Formula,
+    chosen: dict[int, Chosen] | None,
+) -> Sums:
+    """Task: return the sums over the chosen rows of a shard."""
+    nothing = Chosen(np.zeros(0, dtype=int))
+    wanted = None if chosen is None else chosen.get(shard.number, nothing)
 
-    def pieces() -> Iterator[tuple[int, Any, Array, Array | None]]:
-        for block, Y in checked_blocks(shard.source, targets, reading.block_rows):
+    def pieces() -> Iterator[tuple[int, Any, Array, Array | None, Array | None]]:
+        blocks = checked_blocks(shard.source, targets, reading.block_rows, partial=formula.partial)
+        for block, Y in blocks:
             end = block.start + block.n_rows
             if wanted is None:
-                yield block.start, block.X, Y, block.weight
+                yield block.start, block.X, Y, block.weight, None
             else:
-                low, high = np.searchsorted(wanted, [block.start, end])
-                at = wanted[low:high] - block.start
+                low, high = np.searchsorted(wanted.rows, [block.start, end])
+                at = wanted.rows[low:high] - block.start
+                landmark = None if wanted.landmark is None else wanted.landmark[low:high]
+                if formula.partial:
+                    labelled = ~np.isnan(Y[at]).any(axis=1)
+                    at = at[labelled]
+                    landmark = None if landmark is None else landmark[labelled]
                 if len(at):
                     weight = None if block.weight is None else block.weight[at]
-                    yield block.start, block.X[at], Y[at], weight
+                    yield block.start, block.X[at], Y[at], weight, landmark
             shard.report("leave-one-out", end)
 
     with shard.naming():
@@ -182,7 +221,7 @@ def left_out_of(
             pieces(), lambda errors, piece: errors.add(*piece)
         )
     parts = {start: part for lane in lanes for start, part in lane.parts.items()}
-    total: tuple[Array, float] = (np.zeros(formula.filters.shape[1]), 0.0)
+    total: Sums = (np.zeros(formula.alphas), 0.0, 0)
     for start in sorted(parts):
         total = add_errors(total, parts[start])
     return total

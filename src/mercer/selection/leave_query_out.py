@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 
@@ -25,7 +26,10 @@ from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
-from mercer.systems import MomentSystem
+from mercer.systems import LeftOut, MomentSystem
+
+#: Fewer queries than this are too few to leave one out at a time.
+FEW_QUERIES = 10
 
 
 def leave_query_out(
@@ -58,6 +62,27 @@ def leave_query_out(
     )
     total = QueryErrors.joined(parts, formula, pairs)
     return np.asarray(total.errors / total.weight)
+
+
+def some_queries_out(
+    rows: RowSet,
+    targets: Targets,
+    reading: Reading,
+    system: MomentSystem,
+    alphas: Array,
+    sample: int,
+) -> LeftOut:
+    """Return the errors of queries with about ``sample`` rows in all.
+
+    The queries are the same for any seed and any number of shards.
+    """
+    number = int(np.count_nonzero(targets.pairs.factor > 0))
+    if number < FEW_QUERIES:
+        return LeftOut(None, note=f"{number} queries are too few to leave one out")
+    wanted = max(FEW_QUERIES, ceil(sample * number / rows.n_rows))
+    rng = np.random.default_rng(0)
+    errors = leave_query_out(rows, targets, reading, system, alphas, wanted, rng)
+    return LeftOut(errors, min(wanted, number), number, "queries")
 
 
 @dataclass(frozen=True)

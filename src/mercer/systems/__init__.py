@@ -11,6 +11,7 @@ from mercer.systems.by_products import ProductSystem
 from mercer.systems.direct import DirectSystem
 from mercer.systems.function_space import FunctionSystem
 from mercer.systems.iterated import KernelSystem, MatrixSystem
+from mercer.systems.left_out import LeftOut
 from mercer.systems.mean_of_shards import MeanOfShards, MeanSystem
 from mercer.systems.spectrum import Spectrum
 
@@ -22,6 +23,7 @@ __all__ = [
     "KernelProductSystem",
     "KernelProducts",
     "KernelSystem",
+    "LeftOut",
     "MatrixSystem",
     "MeanOfShards",
     "MeanSystem",

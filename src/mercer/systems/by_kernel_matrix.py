@@ -20,6 +20,7 @@ from mercer.contracts import Array, ErrorOf
 from mercer.sampling import fold_labels
 from mercer.systems.direct import DirectSystem
 from mercer.systems.iterated import KernelSystem
+from mercer.systems.left_out import ROUNDING, LeftOut, left_out_squares
 from mercer.systems.spectrum import Spectrum
 
 #: A weight that represents 0: the row has no influence on the fit.
@@ -188,8 +189,18 @@ class KernelMatrixSystem(DirectSystem):
         for output, unit in enumerate(self.units):
             fitted = spectrum.vectors @ (kept * rotated[:, output : output + 1])
             residual = (centered[:, output : output + 1] - fitted) / self.root[:, None]
-            errors += unit * (residual / np.maximum(1.0 - leverage, 1e-12)) ** 2
+            errors += left_out_squares(
+                residual[:, :, None], 1.0 - leverage, np.array([unit]), ROUNDING["float64"]
+            )
         return np.asarray(self.rows_weight @ errors / self.rows_weight.sum())
+
+    def left_out(self, alphas: Array, sample: int) -> LeftOut:
+        """Return the leave-one-out errors of all rows: a row takes its function with it."""
+        if self.cutoff:
+            return LeftOut(None, note="a cut-off has no shortcut for leave-one-out")
+        rows = int(np.count_nonzero(self._present))
+        errors = self.left_out_errors(alphas, None, np.random.default_rng(0))
+        return LeftOut(errors, rows, rows)
 
     # -- iterations
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from mercer.moments import Moments, NormalEquations
 from mercer.systems.direct import DirectSystem
 from mercer.systems.fold_errors import fold_errors
 from mercer.systems.iterated import MatrixSystem
+from mercer.systems.left_out import LeftOut
 from mercer.systems.spectrum import Spectrum
 
 #: Share of directions below float32 rounding that a fit can do without.
@@ -41,7 +42,7 @@ class MomentSystem(DirectSystem):
         Squared scale of each target column: errors are reported in the units of y.
     cutoff : bool
         Whether alpha is an eigenvalue threshold instead of a penalty.
-    left_out : callable or None
+    left_out : SecondPass or None
         A second pass over the rows: ``(system, alphas, sample, rng)`` -> leave-one-out errors.
     """
 
@@ -54,7 +55,7 @@ class MomentSystem(DirectSystem):
         intercept: bool,
         units: Array,
         cutoff: bool = False,
-        left_out: Callable[..., Array] | None = None,
+        left_out: Any = None,
     ) -> None:
         self.folds, self.basis, self.intercept = folds, basis, intercept
         self.units, self.cutoff, self._left_out = units, cutoff, left_out
@@ -151,7 +152,16 @@ class MomentSystem(DirectSystem):
                 "leave-one-out needs a second pass over the rows, which are not available "
                 "after partial_fit: use selection='gcv', or a number for alpha"
             )
-        return self._left_out(self, alphas, sample, rng)
+        return np.asarray(self._left_out(self, alphas, sample, rng))
+
+    def left_out(self, alphas: Array, sample: int) -> LeftOut:
+        """Return the errors of rows left out together with the landmarks at them."""
+        if self.cutoff:
+            return LeftOut(None, note="a cut-off has no shortcut for leave-one-out")
+        if self._left_out is None:
+            return LeftOut(None, note="the rows cannot be read again")
+        found: LeftOut = self._left_out.with_landmarks(self, alphas, sample)
+        return found
 
     # -- iterations
 
