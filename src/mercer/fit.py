@@ -25,6 +25,9 @@ from mercer.solving import SOLVES, Outcome
 
 #: If float32 noise in f, relative to the scale of y, exceeds this, float64 is used.
 NOISE = 1e-3
+#: Below this alpha of the pilot, products would take too many steps, and the functions depend on
+#: each other so much that more of them hardly help: "auto" then sums moments of fewer functions.
+SMALLEST_ALPHA = 1e-8
 #: Up to this many functions, the Gram matrix is factored before a solve by products, to detect
 #: dependent functions and whether float32 is enough.
 FACTORED = 3000
@@ -51,13 +54,15 @@ def fit(
     """
     clock = Clock()
     plan, solver = plan_fit(rows, request) if planned is None else planned
-    request = replace(request, solver=solver)
+    asked, request = request, replace(request, solver=solver)
     alpha, chosen = request.alpha, {}
     if solver.regularized_by_steps and alpha is None:
         alpha = 0.0
     if plan.pilot is not None:  # products give no path of alphas: a smaller fit chooses alpha
         first = fit(rows, replace(request, previous=None), (plan.pilot, Ridge()))
         clock.seconds["choose alpha"] = sum(first.seconds.values())
+        if asked.solver is None and asked.asked_basis() is None and first.alpha < SMALLEST_ALPHA:
+            return fit(rows, replace(asked, solver=Ridge()))
         alpha, chosen = first.alpha, {"alphas": first.alphas, "scores": first.scores}
     with clock.stage("basis"):
         known = functions or (None if request.previous is None else request.previous.basis)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from mercer.bases import BasisTransformer, as_basis
 from mercer.contracts import Array, Progress, Seeds, StepProgress, Targets
 from mercer.kernels import Gaussian, Kernel
-from mercer.selection import GCV, Criterion
+from mercer.selection import AutoSelection, Criterion
 from mercer.solvers import BaseSolver
 
 
@@ -29,6 +30,10 @@ class OneStream:
     def rows(self) -> int:
         """Draw the base of the shards' seeds."""
         return int(self.rng.integers(2**63))
+
+    def search(self) -> int:
+        """Return a seed from a copy, so that functions are drawn as they are without a search."""
+        return OneStream(deepcopy(self.rng)).rows()
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,10 @@ class ByPurpose:
     def rows(self) -> int:
         """Return the seed itself, to which shards add their numbers."""
         return self.seed
+
+    def search(self) -> int:
+        """Return the seed of the search for a metric: with the user's seed, as in one place."""
+        return OneStream(self.of(5) if self.basis_seed is None else self.basis()).rows()
 
     def solve(self) -> np.random.Generator:
         """Return the generator used by the choice of alpha and by the solver."""
@@ -105,7 +114,7 @@ class Request:
     solver: BaseSolver | None = None
     alpha: float | None = None
     alphas: Array | None = None
-    criterion: Criterion = field(default_factory=GCV)
+    criterion: Criterion = field(default_factory=AutoSelection)
     intercept: bool = True
     dtype: str = "auto"
     memory_limit: Any = "auto"

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Solution, Status
 from mercer.engines import Communication
+from mercer.metric import SearchRecord
 from mercer.moments import Moments
 from mercer.plan import Plan
 from mercer.selection import Scores
@@ -47,6 +48,7 @@ class Fit:
     run: Run | None = None  # to resume; not copied or stored
     combination: str = ""  # how shards were combined
     communication: Communication | None = None  # what was sent to and from shards
+    search: SearchRecord | None = None  # how kernel and metric were chosen
 
     def check_state(self, outputs: int) -> None:
         """Raise ValueError if the parts of a fit read from a file are inconsistent."""

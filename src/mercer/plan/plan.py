@@ -16,6 +16,11 @@ from mercer.validation import MemoryLimitError, check_choice, check_count
 
 #: Up to this many rows, "auto" is the full kernel: exact, and takes a second or two.
 FULL_ROWS = 2000
+#: Landmarks of "auto": more than the default of a basis where they cost little, since products need
+#: no M x M sums.
+LANDMARKS = 4000
+#: Beyond this many values of functions, "auto" takes the default of a basis.
+VALUES = 4e8
 #: Below this many multiply-adds (n M^2), float64 costs less than about half a second.
 FLOAT64_WORK = 2e10
 #: Entries of a block of basis values: about one core's share of the last-level cache.
@@ -122,7 +127,9 @@ def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransf
         return FullKernel(), f"the exact kernel is affordable up to {FULL_ROWS} rows"
     if request.needs_sums:
         return Landmarks(), "landmarks, whose sums can be added over rows"
-    return Landmarks(), f"landmarks: more than {FULL_ROWS} rows"
+    by_products = request.solver is None or request.solver.needs == "products"
+    more = Landmarks(LANDMARKS) if by_products and n_rows * LANDMARKS <= VALUES else Landmarks()
+    return more.resized(more.wanted_size(n_rows)), f"landmarks: more than {FULL_ROWS} rows"
 
 
 def make_plan(rows: Shape, request: Request) -> Plan:
@@ -145,7 +152,7 @@ def make_plan(rows: Shape, request: Request) -> Plan:
         chosen, size, "float64", 1, 1, request.folds, 0, limit, reason, held_out=request.held_out
     )
     plan = _sized(first, rows, request)
-    automatic = chosen.automatic_size
+    automatic = request.asked_basis() is None or chosen.automatic_size
     if plan.memory > limit and automatic:
         while plan.memory > limit and plan.size > 100:
             smaller = replace(plan, size=max(100, int(plan.size * 0.8)))

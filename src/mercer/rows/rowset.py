@@ -132,6 +132,7 @@ class RowSet(Placed):
                 )
         self.n_features, self.feature_names = first.features, first.names
         self.has_target = all(fact.has_target for fact in self.facts)
+        self._origin: Array | None = None
         self._ends = np.cumsum([fact.rows for fact in self.facts])
         self.n_rows = int(self._ends[-1])
 
@@ -148,9 +149,15 @@ class RowSet(Placed):
         cls, engine: Engine, shards: Sequence[Any], summarize: Callable[[RowSource], Any]
     ) -> RowSet:
         """Place shards on an engine, and get the size and a summary of y of each."""
-        placed = engine.place(shards)
+        origins = [shard.origin for shard in shards if getattr(shard, "origin", None) is not None]
+        # Workers need not know where their rows came from.
+        sent = [replace(shard, origin=None) for shard in shards] if origins else shards
+        placed = engine.place(sent)
         facts = engine.map(describe, placed, summarize, label="looking")
-        return cls(engine, placed, facts)
+        found = cls(engine, placed, facts)
+        if origins:
+            found._origin = np.concatenate(origins)
+        return found
 
     @property
     def slices(self) -> dict[int, slice]:
@@ -181,6 +188,14 @@ class RowSet(Placed):
         for at, part in zip(asked, parts, strict=True):
             out[where == at] = part.toarray() if hasattr(part, "toarray") else part
         return out
+
+    def places(self, indices: Array) -> Array:
+        """Return where the user's rows at ``indices`` are among the rows of all shards."""
+        if self._origin is None:
+            return indices
+        place = np.empty(len(self._origin), dtype=np.intp)
+        place[self._origin] = np.arange(len(place))
+        return place[indices]
 
     def _shard_at(self, indices: Array) -> Array:
         """Return the shard of each row."""

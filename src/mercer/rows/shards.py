@@ -52,13 +52,15 @@ class ShardMethods:
 class Shard(ShardMethods):
     """A part of the rows, with a number, and a name for messages.
 
-    The single shard of rows in one place has no name, and a progress bar.
+    The single shard of rows in one place has no name, and a progress bar. ``origin`` holds the
+    numbers of its rows among all, if they are not consecutive.
     """
 
     number: int
     name: str
     source: RowSource
     progress: Progress | None = None
+    origin: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,9 @@ def cut_by_label(source: ArraySource, labels: Any, shards: int | None = None) ->
     if source.has_query:
         order = np.lexsort((_queries_of(source), codes))
     ends = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    parts = [order[ends[number] : ends[number + 1]] for number in range(len(names))]
     return [
-        Shard(number, f"shard {name}", source.at(order[ends[number] : ends[number + 1]]))
+        Shard(number, f"shard {name}", source.at(parts[number]), origin=parts[number])
         for number, name in enumerate(names)
     ]
 

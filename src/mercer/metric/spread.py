@@ -1,0 +1,146 @@
+"""How the columns are spread: their means and variances are sums over rows.
+
+Sums of a block are about its own mean, and are added with a correction, so that a column far from 0
+keeps its digits (Chan, Golub and LeVeque, 1983):
+
+.. math:: \\sum_i w_i (x_i - \\bar x)^2 = Q_1 + Q_2 + \\frac{W_1 W_2}{W_1 + W_2} (m_1 - m_2)^2
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from mercer.contracts import Array, Rows
+from mercer.kernels.scaling import QuantileScaling, StandardScaling
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
+from mercer.validation import check_finite
+
+#: Rows that are read at a time.
+ROWS = 8192
+#: Knots of the map of a column to quantiles.
+KNOTS = 256
+#: Ranks closer to 0 or 1 than this are not told apart: a few rows say little about the tails.
+TAIL = 1e-3
+#: Relative spread of a column that is constant up to rounding.
+CONSTANT = 1e-13
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """Weight, mean, and squares about the mean of every column; they add over rows.
+
+    >>> parts = [ColumnSums.of(np.array([[1.0], [2.0]])), ColumnSums.of(np.array([[6.0]]))]
+    >>> total = parts[0] + parts[1]
+    >>> total.mean, total.square / total.weight
+    (array([3.]), array([4.66666667]))
+    """
+
+    weight: float
+    mean: Array  # (d,)
+    square: Array  # (d,)
+    largest: Array  # (d,), the largest absolute value
+    sparse: bool = False
+
+    @classmethod
+    def of(cls, X: Rows, weight: Array | None = None) -> ColumnSums:
+        """Return the sums of a block of rows."""
+        w = np.ones(X.shape[0]) if weight is None else weight
+        total = float(w.sum())
+        if hasattr(X, "tocsr"):
+            mean = (X.T @ w) / max(total, 1e-300)
+            square = X.multiply(X).T @ w - total * mean**2
+            largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
+            return cls(total, mean, np.maximum(square, 0.0), largest, True)
+        X = np.asarray(X, dtype=np.float64)
+        mean = (w @ X) / max(total, 1e-300)
+        return cls(total, mean, w @ (X - mean) ** 2, np.abs(X).max(axis=0, initial=0.0))
+
+    def __add__(self, other: ColumnSums) -> ColumnSums:
+        """Return the sums of both sets of rows."""
+        total = self.weight + other.weight
+        if not total > 0:
+            return self
+        share = other.weight / total
+        gap = other.mean - self.mean
+        return ColumnSums(
+            total,
+            self.mean + share * gap,
+            self.square + other.square + self.weight * share * gap**2,
+            np.maximum(self.largest, other.largest),
+            self.sparse or other.sparse,
+        )
+
+    @property
+    def scale(self) -> Array:
+        """The standard deviation of each column; 0 for a constant one."""
+        spread = np.sqrt(self.square / max(self.weight, 1e-300))
+        return np.where(spread > CONSTANT * self.largest, spread, 0.0)
+
+    def scaling(self) -> StandardScaling:
+        """Return the map that centers and scales columns; sparse rows are not centered."""
+        center = np.zeros_like(self.mean) if self.sparse else self.mean
+        return StandardScaling(center, self.scale)
+
+
+def column_sums(rows: RowSet) -> ColumnSums:
+    """Return the sums of all rows, from one pass."""
+    found: ColumnSums = rows.sum(sums_of, _add, label="columns", record="columns")
+    return found
+
+
+def _add(left: ColumnSums, right: ColumnSums) -> ColumnSums:
+    return left + right
+
+
+def sums_of(shard: Shard) -> ColumnSums:
+    """Task: return the sums of a shard."""
+    source = shard.source
+    total: ColumnSums | None = None
+    with shard.naming():
+        for block in source.blocks(ROWS):
+            check_finite(block.X, start=block.start, names=source.feature_names)
+            part = ColumnSums.of(block.X, block.weight)
+            total = part if total is None else total + part
+            shard.report("columns", block.start + block.n_rows)
+    assert total is not None
+    return total
+
+
+def quantile_scaling(sample: Array) -> QuantileScaling:
+    """Return the map of columns to normal quantiles, from a sample of rows.
+
+    Quantiles are not sums, so they come from a sample of rows, whatever their weights. Equal values
+    share their middle rank, and the result has mean 0 and variance 1 over the sample.
+
+    >>> scaling = quantile_scaling(np.array([[1.0], [2.0], [1000.0]]))
+    >>> scaling(np.array([[1.0], [2.0], [1000.0], [1e9]])).round(3).ravel()
+    array([-1.225,  0.   ,  1.225,  1.225])
+    """
+    columns = [_knots(column) for column in np.asarray(sample, dtype=np.float64).T]
+    return QuantileScaling(
+        np.array([knots for knots, _ in columns]), np.array([values for _, values in columns])
+    )
+
+
+def _knots(column: Array) -> tuple[Array, Array]:
+    values, counts = np.unique(column, return_counts=True)
+    rank = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
+    quantile = ndtri(np.clip(rank, TAIL, 1.0 - TAIL))
+    mean = counts @ quantile / counts.sum()
+    spread = np.sqrt(counts @ (quantile - mean) ** 2 / counts.sum())
+    quantile = (quantile - mean) / (spread if spread > 0 else 1.0)
+    if len(values) > KNOTS:
+        # Knots at equal steps of the quantile, with the outermost values among them.
+        wanted = np.linspace(quantile[0], quantile[-1], KNOTS)
+        at = np.unique(np.searchsorted(quantile, wanted).clip(0, len(values) - 1))
+        values, quantile = values[at], quantile[at]
+    missing = KNOTS - len(values)
+    step = max(1.0, float(np.abs(values).max()))
+    return (
+        np.concatenate([values, values[-1] + step * np.arange(1, missing + 1)]),
+        np.concatenate([quantile, np.full(missing, quantile[-1])]),
+    )

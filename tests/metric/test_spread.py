@@ -1,0 +1,103 @@
+"""Scales of columns: sums that add, and quantiles that bear anything."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from mercer.kernels.scaling import StandardScaling
+from mercer.metric import ColumnSums, column_sums, learned_matrix, quantile_scaling
+from mercer.rows import ArraySource
+from mercer.rows.rowset import RowSet
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((500, 3)) * [1.0, 1e-6, 1e5] + [0.0, 1e3, -1e8]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 9])
+def test_sums_of_parts_add_up_far_from_zero(parts):
+    pieces = [ColumnSums.of(part) for part in np.array_split(X, parts)]
+    total = pieces[0]
+    for piece in pieces[1:]:
+        total = total + piece
+    np.testing.assert_allclose(total.mean, X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(total.scale, X.std(axis=0), rtol=1e-6)
+
+
+def test_weights_are_repeated_rows():
+    weight = RNG.integers(1, 4, len(X)).astype(float)
+    total = ColumnSums.of(X, weight)
+    repeated = np.repeat(X, weight.astype(int), axis=0)
+    np.testing.assert_allclose(total.scale, repeated.std(axis=0), rtol=1e-6)
+
+
+def test_a_constant_column_maps_to_zeros_even_with_rounding():
+    constant = np.column_stack([X, np.full(len(X), 0.1), np.full(len(X), 1e9 / 3)])
+    rows = RowSet.in_one_place(ArraySource(constant))
+    scaling = column_sums(rows).scaling()
+    assert scaling.scale[3:].tolist() == [0.0, 0.0]
+    np.testing.assert_array_equal(scaling(constant)[:, 3:], 0.0)
+
+
+def test_sparse_rows_stay_sparse_and_are_not_centered():
+    thin = sparse.random(200, 5, 0.3, format="csr", random_state=0)
+    total = ColumnSums.of(thin)
+    np.testing.assert_allclose(total.scale, thin.toarray().std(axis=0), rtol=1e-10)
+    scaled = total.scaling()(thin)
+    assert sparse.issparse(scaled)
+    np.testing.assert_allclose(scaled.toarray(), thin.toarray() / total.scale)
+
+
+def test_quantiles_bear_outliers_and_heavy_tails():
+    column = RNG.standard_cauchy((2000, 1))
+    column[7] = 1e12
+    scaled = quantile_scaling(column)(column)
+    assert abs(scaled.mean()) < 0.01
+    assert abs(scaled.std() - 1) < 0.01
+    assert np.abs(scaled).max() < 3.5
+    order = np.argsort(column[:, 0])
+    assert (np.diff(scaled[order, 0]) >= 0).all()
+
+
+@pytest.mark.parametrize("values", [[1.0], [0.0, 1.0], np.arange(300.0)], ids=len)
+def test_quantiles_of_few_values(values):
+    column = RNG.choice(values, (400, 1))
+    scaling = quantile_scaling(column)
+    scaling.check_state(1)
+    scaled = scaling(column)
+    assert np.isfinite(scaled).all()
+    assert len(np.unique(scaled)) == len(np.unique(column)) or len(values) == 300
+
+
+@pytest.mark.parametrize("scaling", ["standard", "quantile"])
+def test_slopes_are_derivatives(scaling):
+    rows = RNG.standard_normal((500, 3)) * [1.0, 1e-3, 1e4]
+    found = ColumnSums.of(rows).scaling() if scaling == "standard" else quantile_scaling(rows)
+    at, step = rows[:50], 1e-6 * rows.std(axis=0)
+    expected = (found(at + step) - found(at - step)) / (2 * step)
+    before, after = (np.broadcast_to(found.slope(at + s), at.shape) for s in (-step, step))
+    smooth = before == after  # no knot in between
+    assert smooth.mean() > 0.3
+    np.testing.assert_allclose(after[smooth], expected[smooth], rtol=1e-6)
+
+
+def test_states_from_files_are_checked():
+    with pytest.raises(ValueError, match="shape"):
+        StandardScaling(np.zeros(2), np.ones(3)).check_state(3)
+    with pytest.raises(ValueError, match="at least 0"):
+        StandardScaling(np.zeros(3), np.array([1.0, -1.0, 1.0])).check_state(3)
+    backwards = quantile_scaling(X)
+    backwards.knots[:] = backwards.knots[:, ::-1]
+    with pytest.raises(ValueError, match="increase"):
+        backwards.check_state(3)
+
+
+def test_a_root_of_nothing_is_no_metric():
+    assert learned_matrix(np.zeros(3), 0.5) is None
+    assert learned_matrix(np.zeros((3, 3)), 0.25) is None
+
+
+def test_a_root_of_the_full_matrix():
+    A = RNG.standard_normal((4, 4))
+    G = A @ A.T
+    P = learned_matrix(G, 0.5)
+    np.testing.assert_allclose(P @ P.T, G / np.linalg.eigvalsh(G)[-1], atol=1e-10)
