@@ -21,6 +21,7 @@ from mercer import (
     FullKernel,
     Gaussian,
     GradientDescent,
+    KernelClassifier,
     KernelRegressor,
     Landmarks,
     LaplacianL1,
@@ -40,6 +41,10 @@ from pairs import all_pairs
 
 ROWS, SIZE = 30, 10
 DTYPES = ("float64", "float32")
+#: The kernel on the columns as given, with nothing searched.
+PLAIN: dict[str, Any] = {"metric": None, "scale": None}
+#: The same with the kernel of a test that is about something else.
+MEDIAN: dict[str, Any] = {"kernel": Gaussian("median"), **PLAIN}
 
 #: name -> kernel, the same by its formula
 KERNELS: dict[str, tuple[Kernel, Callable[..., float]]] = {
@@ -85,6 +90,16 @@ SHARP = {"laplacian_l2", "matern_12", "arc_cosine_0"}
 CLUSTERED = {"gaussian", "polynomial"}
 NO_RANDOM_FEATURES = {"polynomial", "polynomial_quadratic", "sobolev"}
 ORTHOGONAL = {"gaussian", "gaussian_by_column", "laplacian_l2", "matern_32", "arc_cosine_1"}
+
+
+def regressor(kernel: Any = MEDIAN["kernel"], *parts: Any, **settings: Any) -> KernelRegressor:
+    """Return a regressor with this kernel on the columns as given, and nothing searched."""
+    return KernelRegressor(kernel, *parts, **{**PLAIN, **settings})
+
+
+def classifier(kernel: Any = MEDIAN["kernel"], *parts: Any, **settings: Any) -> KernelClassifier:
+    """Return a classifier with this kernel on the columns as given, and nothing searched."""
+    return KernelClassifier(kernel, *parts, **{**PLAIN, **settings})
 
 
 def rows(n: int = ROWS, seed: int = 0) -> np.ndarray:
@@ -177,6 +192,7 @@ class Case:
             "alpha": 1e-3,
             "random_state": 0,
             "solver": SOLVERS[self.solver][0](),
+            **PLAIN,
             **parameters,
         }
         return KernelRegressor(

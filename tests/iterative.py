@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from cases import rows
+from cases import PLAIN, rows
 from mercer import (
     KCGM,
     GradientDescent,
     KernelRegressor,
     Landmarks,
+    LaplacianL1,
     StopAfter,
     StopAtDiscrepancy,
     StopByFolds,
@@ -39,6 +40,7 @@ over_solvers = pytest.mark.parametrize("solver", SOLVERS)
 over_bases = pytest.mark.parametrize("basis", BASES)
 over_rules = pytest.mark.parametrize("rule", RULES)
 over_all = over_pairs(solver=SOLVERS, basis=BASES, rule=RULES)
+KERNEL = LaplacianL1("median")
 #: Rows to predict.
 NEW = rows(12, seed=9)
 
@@ -47,9 +49,10 @@ def model_of(
     solver: str,
     basis: str,
     stop: Any = "kfold",
-    kernel: Any = "laplacian_l1",
+    kernel: Any = KERNEL,
     kind: Any = KernelRegressor,
     **more: Any,
 ) -> Any:
     """An unfitted model."""
-    return kind(kernel, BASES[basis](), solver=SOLVERS[solver](stop, **more), random_state=0)
+    made = SOLVERS[solver](stop, **more)
+    return kind(kernel, BASES[basis](), solver=made, random_state=0, **PLAIN)

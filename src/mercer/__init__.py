@@ -8,6 +8,8 @@ from mercer.estimators import (
     KernelClassifier,
     KernelRanker,
     KernelRegressor,
+    MetricDisplay,
+    SearchDisplay,
     SolverPathDisplay,
 )
 from mercer.kernels import (
@@ -28,7 +30,8 @@ from mercer.models import ModelFileError, load, save
 from mercer.moments import Moments
 from mercer.recipes import recipe
 from mercer.rows import open_rows, write_svmlight
-from mercer.selection import GCV, KFold, LeaveOneOut
+from mercer.search import MetricSearch
+from mercer.selection import GCV, AutoSelection, KFold, LeaveOneOut
 from mercer.solvers import (
     KCGM,
     CutOff,
@@ -49,6 +52,7 @@ __all__ = [
     "GCV",
     "KCGM",
     "ArcCosine",
+    "AutoSelection",
     "Average",
     "ConjugateRounds",
     "CutOff",
@@ -70,6 +74,8 @@ __all__ = [
     "Matern",
     "MemoryLimitError",
     "MercerWarning",
+    "MetricDisplay",
+    "MetricSearch",
     "ModelFileError",
     "Moments",
     "NewtonRounds",
@@ -80,6 +86,7 @@ __all__ = [
     "Product",
     "RandomFeatures",
     "Ridge",
+    "SearchDisplay",
     "Sketch",
     "Sobolev",
     "SolverPathDisplay",

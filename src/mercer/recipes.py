@@ -1,10 +1,14 @@
 """Published methods by name: the basis, solver and combination of each.
 
-A recipe is an estimator with these parts fixed; everything else remains a parameter.
+A recipe is an estimator with these parts fixed; everything else remains a parameter. Nothing is
+searched that the paper does not search: the bandwidth is the median distance unless it is given,
+columns are not scaled, and there is no metric.
 
->>> recipe("DNystroem", n_components=100, shards=4, alpha=1e-4)
-KernelRegressor(alpha=0.0001, basis=Landmarks(n_components=100), combine=Average(), shards=4,
-                solver=Ridge())
+>>> model = recipe("DNystroem", n_components=100, shards=4, alpha=1e-4)
+>>> model.kernel, model.basis, model.solver, model.combine
+(Gaussian(bandwidth='median'), Landmarks(n_components=100), Ridge(), Average())
+>>> model.metric is None and model.scale is None
+True
 """
 
 from __future__ import annotations
@@ -14,10 +18,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+from sklearn.base import clone
+
 from mercer.bases import BasisTransformer, FullKernel, Landmarks, RandomFeatures, Sketch
 from mercer.combine import Average, Combination, NewtonRounds
 from mercer.estimators import KernelClassifier, KernelRanker, KernelRegressor
 from mercer.estimators.baselines import EigenfunctionRegressor, TruncatedRidge
+from mercer.kernels import Gaussian, Kernel, as_kernel
 from mercer.solvers import KCGM, BaseSolver, GradientDescent, PreconditionedCG, Ridge
 from mercer.validation import check_choice, closest
 
@@ -30,7 +37,7 @@ class Recipe:
     basis: Callable[..., BasisTransformer]
     solver: Callable[[], BaseSolver] | None = Ridge  # None: the estimator has no solver parameter
     combine: Combination | None = None  # None: all rows in one place
-    selection: str = "gcv"
+    selection: str | None = "gcv"  # None: the estimator has no path of alphas
     estimator: type[Any] | None = None  # None: chosen by task
 
 
@@ -98,6 +105,7 @@ RECIPES: dict[str, Recipe] = {
         "least squares on the first eigenfunctions of all rows",
         Landmarks,
         None,
+        selection=None,
         estimator=EigenfunctionRegressor,
     ),
     "LSRank": Recipe("exact least-squares ranking", FullKernel, estimator=KernelRanker),
@@ -152,7 +160,8 @@ def recipe(
     n_components : int or None
         M, the number of functions; not allowed for the exact kernel.
     **parameters
-        Further parameters of the estimator: ``kernel``, ``alpha``, ``shards`` and so on.
+        Further parameters of the estimator: ``kernel``, ``alpha``, ``shards`` and so on. Without
+        ``kernel`` it is a Gaussian; a bandwidth that is not given is the median distance.
     """
     if name not in RECIPES:
         raise ValueError(f"unknown recipe {name!r}{closest(name, RECIPES)}")
@@ -170,9 +179,11 @@ def recipe(
     if n_components is not None and found.basis is FullKernel:
         raise ValueError(f"{name} has one function per row: omit n_components=")
     basis = found.basis() if n_components is None else found.basis(n_components)
-    parts: dict[str, Any] = {"basis": basis}
+    kernel = as_in_paper(parameters.pop("kernel", Gaussian()))
+    parts: dict[str, Any] = {"kernel": kernel, "basis": basis}
     if found.solver is not None:
-        parts["solver"] = found.solver()
+        choices = {"selection": found.selection, "metric": None, "scale": None}
+        parts.update(solver=found.solver(), **choices)
     if found.combine is not None:
         if "shards" not in parameters and "engine" not in parameters:
             raise ValueError(
@@ -180,9 +191,20 @@ def recipe(
                 f"shard_labels, files or partitions define them)"
             )
         parts["combine"] = type(found.combine)(**found.combine.get_params())
-    if found.selection != "gcv":
-        parts["selection"] = found.selection
     by_task = KernelClassifier if task == "classification" else KernelRegressor
     made: KernelRegressor | KernelClassifier | KernelRanker | EigenfunctionRegressor
     made = (found.estimator or by_task)(**{**parts, **parameters})
     return made
+
+
+def as_in_paper(kernel: Any) -> str | Kernel:
+    """Return a kernel whose bandwidths are fixed before the fit; "auto" stays as it is.
+
+    >>> as_in_paper("matern")
+    Matern(bandwidth='median')
+    """
+    if isinstance(kernel, str) and kernel == "auto":
+        return kernel
+    found: Kernel = clone(as_kernel(kernel))
+    found.set_params(**dict.fromkeys(found.parameters_with("auto"), "median"))
+    return found

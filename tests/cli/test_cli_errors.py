@@ -11,6 +11,7 @@ import mercer
 from mercer.cli import write_utf8
 
 BASE = ("--columns", "width,height", "--out", "model")
+GAUSSIAN = ("--kernel", "gaussian")
 
 
 @pytest.mark.parametrize(
@@ -22,8 +23,9 @@ BASE = ("--columns", "width,height", "--out", "model")
         (("rows.csv", "--target", "price", "--kernel", "gausian"), "did you mean 'gaussian'"),
         (("rows.csv", "--target", "price", "--kernel", "precomputed"), "--kernel"),
         (("rows.csv", "--target", "price", "--kernel", "linear", "--bandwidth", 1), "has none"),
-        (("rows.csv", "--target", "price", "--bandwidth", "mean"), "number or 'median'"),
-        (("rows.csv", "--target", "price", "--bandwidth", -1), "bandwidth must be"),
+        (("rows.csv", "--target", "price", *GAUSSIAN, "--bandwidth", "mean"), "number or 'median'"),
+        (("rows.csv", "--target", "price", *GAUSSIAN, "--bandwidth", -1), "bandwidth must be"),
+        (("rows.csv", "--target", "price", "--bandwidth", 1), "for --kernel auto: name a kernel"),
         (("rows.csv", "--target", "price", "--basis", "nystroem"), "--basis"),
         (
             ("rows.csv", "--target", "price", "--basis", "full", "--components", 5),

@@ -5,7 +5,8 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 
 import reference
-from mercer import Gaussian, KernelRegressor, Landmarks, Matern, RandomFeatures
+from cases import regressor
+from mercer import Gaussian, Landmarks, Matern, RandomFeatures
 from pairs import over_each, over_pairs
 
 
@@ -34,7 +35,7 @@ def test_float64_landmarks_err_as_least_squares_on_them_does(alpha, noise):
         kernel(X, points), kernel(points), y[:, None], np.ones(len(X)), alpha, True
     )
     exact = (kernel(new, points) @ c + b)[:, 0]
-    model = KernelRegressor(kernel, Landmarks(sampling=points), alpha, dtype="float64").fit(X, y)
+    model = regressor(kernel, Landmarks(sampling=points), alpha, dtype="float64").fit(X, y)
     least = np.sqrt(np.mean((exact - truth(new)) ** 2))
     assert error(model, new) < 1.05 * least
     assert np.abs(model.predict(new) - exact).max() < 0.1 * least
@@ -42,17 +43,16 @@ def test_float64_landmarks_err_as_least_squares_on_them_does(alpha, noise):
 
 def test_many_landmarks_are_as_good_as_the_full_kernel():
     X, y, new = problem(noise=0.2, n=700)
-    full = error(KernelRegressor(basis="full").fit(X, y), new)
+    full = error(regressor(basis="full").fit(X, y), new)
     for dtype, factor in (("auto", 1.1), ("float64", 1.1), ("float32", 1.3)):
-        model = KernelRegressor(basis=Landmarks(500, random_state=0), dtype=dtype).fit(X, y)
+        model = regressor(basis=Landmarks(500, random_state=0), dtype=dtype).fit(X, y)
         assert error(model, new) < factor * full
 
 
 def test_more_landmarks_do_no_harm():
     X, y, new = problem(noise=0.2, n=1000)
     errors = [
-        error(KernelRegressor(basis=Landmarks(m, random_state=0)).fit(X, y), new)
-        for m in (100, 300, 900)
+        error(regressor(basis=Landmarks(m, random_state=0)).fit(X, y), new) for m in (100, 300, 900)
     ]
     assert errors[2] < 1.1 * errors[1] < 1.3 * errors[0]
 
@@ -73,7 +73,7 @@ def test_float32_predicts_what_float64_does_on_sensible_problems(basis, kernel, 
         y = y + 1e6
     scaler = StandardScaler().fit(X)
     predictions = [
-        KernelRegressor(kernel, basis, 1e-4, dtype=dtype)
+        regressor(kernel, basis, 1e-4, dtype=dtype)
         .fit(scaler.transform(X), y)
         .predict(scaler.transform(new))
         for dtype in ("float32", "float64")
@@ -87,8 +87,8 @@ def test_an_offset_of_the_rows_changes_nothing(dtype, basis):
     if basis == "random_features":
         basis = RandomFeatures(100)
     settings = {"basis": basis, "alpha": 1e-4, "dtype": dtype, "random_state": 0}
-    near = KernelRegressor(Gaussian(0.5), **settings).fit(X, y).predict(new)
-    far = KernelRegressor(Gaussian(0.5), **settings).fit(X + 1e6, y).predict(new + 1e6)
+    near = regressor(Gaussian(0.5), **settings).fit(X, y).predict(new)
+    far = regressor(Gaussian(0.5), **settings).fit(X + 1e6, y).predict(new + 1e6)
     if isinstance(basis, RandomFeatures):  # other phases: another draw of the same kind
         assert np.abs(far - truth(new)).mean() < 2 * np.abs(near - truth(new)).mean() + 0.02
     else:
@@ -100,6 +100,6 @@ def test_an_offset_of_the_rows_changes_nothing(dtype, basis):
 def test_the_unit_of_the_rows_changes_nothing_with_the_median_bandwidth(dtype, scale):
     X, y, new = problem(noise=0.1, n=300)
     settings = {"basis": "landmarks", "alpha": 1e-4, "dtype": dtype, "random_state": 0}
-    near = KernelRegressor(**settings).fit(X, y).predict(new)
-    far = KernelRegressor(**settings).fit(X * scale, y).predict(new * scale)
+    near = regressor(**settings).fit(X, y).predict(new)
+    far = regressor(**settings).fit(X * scale, y).predict(new * scale)
     np.testing.assert_allclose(far, near, atol=2e-3 if dtype == "float32" else 1e-6)

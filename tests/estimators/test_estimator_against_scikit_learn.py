@@ -6,12 +6,10 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeClassifier
 
-from cases import KERNELS, rows, targets, weights
+from cases import KERNELS, classifier, regressor, rows, targets, weights
 from mercer import (
     ArcCosine,
     Gaussian,
-    KernelClassifier,
-    KernelRegressor,
     Landmarks,
     LaplacianL1,
     Linear,
@@ -39,7 +37,7 @@ def test_kernel_ridge_at_alpha_over_n(name, outputs):
     X = rows()
     Y = targets(X, outputs)
     expected = KernelRidge(alpha=0.1, **theirs).fit(X, Y).predict(NEW)
-    ours = KernelRegressor(kernel, "full", alpha=0.1 / 30, fit_intercept=False).fit(X, Y)
+    ours = regressor(kernel, "full", alpha=0.1 / 30, fit_intercept=False).fit(X, Y)
     np.testing.assert_allclose(ours.predict(NEW), expected, rtol=1e-8, atol=1e-8)
 
 
@@ -49,7 +47,7 @@ def test_kernel_ridge_with_weights_at_alpha_over_their_sum(name):
     X, w = rows(), weights()
     y = targets(X)
     expected = KernelRidge(alpha=0.1, **theirs).fit(X, y, w).predict(NEW)
-    ours = KernelRegressor(kernel, "full", alpha=0.1 / w.sum(), fit_intercept=False).fit(X, y, w)
+    ours = regressor(kernel, "full", alpha=0.1 / w.sum(), fit_intercept=False).fit(X, y, w)
     np.testing.assert_allclose(ours.predict(NEW), expected, rtol=1e-8, atol=1e-8)
 
 
@@ -64,9 +62,9 @@ def test_random_features_are_ridge_on_the_transformed_rows(kernel, intercept):
         .fit(features.transform(X), y, w)
         .predict(features.transform(NEW))
     )
-    ours = KernelRegressor(
-        kernel, RandomFeatures(50, random_state=5), 1e-3, fit_intercept=intercept
-    ).fit(X, y, w)
+    ours = regressor(kernel, RandomFeatures(50, random_state=5), 1e-3, fit_intercept=intercept).fit(
+        X, y, w
+    )
     np.testing.assert_allclose(ours.predict(NEW), expected, rtol=1e-8, atol=1e-8)
 
 
@@ -80,7 +78,7 @@ def test_landmarks_are_ridge_on_nystroem_features(intercept):
         .fit(theirs.transform(X), y)
         .predict(theirs.transform(NEW))
     )
-    ours = KernelRegressor(
+    ours = regressor(
         LaplacianL1(0.5), Landmarks(sampling=theirs.components_), 1e-3, fit_intercept=intercept
     ).fit(X, y)
     np.testing.assert_allclose(ours.predict(NEW), expected, rtol=1e-7, atol=1e-7)
@@ -91,7 +89,7 @@ def test_the_linear_kernel_is_ridge(basis):
     X, w = rows(), weights()
     Y = targets(X, 2)
     expected = Ridge(alpha=1e-3 * w.sum()).fit(X, Y, w).predict(NEW)
-    ours = KernelRegressor("linear", basis, 1e-3).fit(X, Y, w)
+    ours = regressor("linear", basis, 1e-3).fit(X, Y, w)
     np.testing.assert_allclose(ours.predict(NEW), expected, rtol=1e-8, atol=1e-8)
 
 
@@ -101,7 +99,7 @@ def test_a_classifier_is_ridge_on_signs(classes):
     y = np.digitize(X[:, 0], np.linspace(0, 1, classes + 1)[1:-1])
     features = RandomFeatures(50, kernel=Gaussian(0.5), random_state=5).fit(X)
     theirs = RidgeClassifier(alpha=1e-3 * 30).fit(features.transform(X), y)
-    ours = KernelClassifier(Gaussian(0.5), RandomFeatures(50, random_state=5), 1e-3).fit(X, y)
+    ours = classifier(Gaussian(0.5), RandomFeatures(50, random_state=5), 1e-3).fit(X, y)
     np.testing.assert_allclose(
         ours.decision_function(NEW),
         theirs.decision_function(features.transform(NEW)),
@@ -115,7 +113,7 @@ def test_the_median_bandwidth_is_scikit_learns_gamma():
     X = rows()
     bandwidth = Gaussian().fitted(X).bandwidth
     expected = KernelRidge(kernel="rbf", gamma=1 / (2 * bandwidth**2), alpha=0.03)
-    ours = KernelRegressor(alpha=1e-3, fit_intercept=False).fit(X, targets(X))
+    ours = regressor(alpha=1e-3, fit_intercept=False).fit(X, targets(X))
     np.testing.assert_allclose(
         ours.predict(NEW), expected.fit(X, targets(X)).predict(NEW), rtol=1e-8
     )
@@ -127,5 +125,5 @@ def test_every_kernel_is_a_callable_for_scikit_learn():
     expected = (
         KernelRidge(kernel="precomputed", alpha=0.03).fit(K(X), targets(X)).predict(K(NEW, X))
     )
-    ours = KernelRegressor(K, "full", 1e-3, fit_intercept=False).fit(X, targets(X))
+    ours = regressor(K, "full", 1e-3, fit_intercept=False).fit(X, targets(X))
     np.testing.assert_allclose(ours.predict(NEW), expected, rtol=1e-8)

@@ -8,7 +8,14 @@ from scipy import sparse
 
 import mercer.estimators.kernel_estimator
 from cases import BASES, rows, targets, weights
-from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, RandomFeatures
+from mercer import (
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    Landmarks,
+    MetricSearch,
+    RandomFeatures,
+)
 from pairs import over_each
 
 X, Y, W = rows(), targets(rows()), weights()
@@ -222,9 +229,10 @@ def test_a_memory_map_is_read_in_blocks_and_never_copied(mapped, basis, monkeypa
 def test_a_large_array_is_not_copied_by_a_fit():
     import tracemalloc
 
-    data = np.random.default_rng(0).random((100_000, 20))
+    data = np.random.default_rng(0).random((600_000, 20))
     y = data[:, 0]
-    fitted = KernelRegressor(basis=RandomFeatures(20, random_state=0), alpha=1e-3)
+    basis, search = RandomFeatures(20, random_state=0), MetricSearch(rounds=1)
+    fitted = KernelRegressor(basis=basis, alpha=1e-3, metric=search)
     tracemalloc.start()
     fitted.fit(data, y)
     peak = tracemalloc.get_traced_memory()[1]

@@ -9,24 +9,19 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from cases import MEDIAN, classifier, regressor
 from labeller_cases import X, Y, labeller
-from mercer import (
-    ImportanceLabeller,
-    KernelClassifier,
-    KernelRanker,
-    KernelRegressor,
-    RandomFeatures,
-)
+from mercer import ImportanceLabeller, KernelRanker, RandomFeatures
 from mercer.validation import MercerWarning
 from pairs import over_each
 
 # -- weights that are forgotten --------------------------------------------------------------------
 
 FITS = {
-    "regressor": lambda rows, y, **more: KernelRegressor(alpha=1e-3).fit(rows, y, **more),
-    "classifier": lambda rows, y, **more: KernelClassifier(alpha=1e-3).fit(rows, y > 0, **more),
-    "ranker": lambda rows, y, **more: KernelRanker(alpha=1e-3).fit(rows, y, **more),
-    "shards": lambda rows, y, **more: KernelRegressor(alpha=1e-3, shards=2).fit(rows, y, **more),
+    "regressor": lambda rows, y, **more: regressor(alpha=1e-3).fit(rows, y, **more),
+    "classifier": lambda rows, y, **more: classifier(alpha=1e-3).fit(rows, y > 0, **more),
+    "ranker": lambda rows, y, **more: KernelRanker(alpha=1e-3, **MEDIAN).fit(rows, y, **more),
+    "shards": lambda rows, y, **more: regressor(alpha=1e-3, shards=2).fit(rows, y, **more),
 }
 
 
@@ -54,7 +49,7 @@ def test_rows_of_later_rounds_warn_as_well():
     for _ in range(2):
         found.select(20)
         with pytest.warns(MercerWarning, match="without their weights"):
-            KernelRegressor(alpha=1e-3).fit(X[found.indices_], Y[found.indices_])
+            regressor(alpha=1e-3).fit(X[found.indices_], Y[found.indices_])
 
 
 # -- as an estimator -------------------------------------------------------------------------------

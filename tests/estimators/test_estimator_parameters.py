@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cases import GIVEN, rows, targets
+from cases import GIVEN, MEDIAN, regressor, rows, targets
 from mercer import (
     ArcCosine,
     FullKernel,
@@ -28,6 +28,7 @@ from mercer import (
     Ridge,
 )
 from mercer.engines import ThreadEngine
+from mercer.kernels import InMetric
 from pairs import over_each
 
 X, Y = rows(), targets(rows())
@@ -49,9 +50,11 @@ def wrote_a_checkpoint():
     return any(file.name == "fit.json" for file in files)
 
 
-#: parameter -> (settings before, new value, what a fit must show after)
+#: parameter -> (settings before, beside MEDIAN, new value, what a fit must show after)
 EFFECTS = {
     "kernel": ({}, "matern", lambda m: isinstance(m.kernel_, Matern)),
+    "metric": ({}, np.array([2.0, 0.5]), lambda m: np.array_equal(m.metric_, [2.0, 0.5])),
+    "scale": ({}, "standard", lambda m: isinstance(m.kernel_, InMetric)),
     "basis": ({}, RandomFeatures(7), lambda m: m.basis_.size == 7),
     "alpha": ({}, 0.123, lambda m: m.alpha_ == 0.123),
     "alphas": (
@@ -61,8 +64,8 @@ EFFECTS = {
     ),
     "selection": (
         {"alpha": "auto"},
-        "loo",
-        lambda m: "leave-one-out" in m.cv_results_["criterion"],
+        "gcv",
+        lambda m: "generalized" in m.cv_results_["criterion"],
     ),
     "solver": (
         {"basis": "landmarks"},
@@ -81,7 +84,7 @@ EFFECTS = {
         77,
         lambda m: np.array_equal(
             m.basis_.indices_,
-            KernelRegressor(basis=Landmarks(5), random_state=77).fit(X, Y).basis_.indices_,
+            regressor(basis=Landmarks(5), random_state=77).fit(X, Y).basis_.indices_,
         ),
     ),
     "warm_start": ({"solver": "kcgm"}, True, lambda m: m._fitted_to is not None),
@@ -119,7 +122,7 @@ def test_every_parameter_is_in_the_walk():
 @over_each(name=EFFECTS, cls=[KernelRegressor, KernelClassifier])
 def test_every_parameter_takes_effect_through_set_params(name, cls, capsys):
     before, value, shows = EFFECTS[name]
-    settings = {"alpha": 1e-3, "random_state": 0, **before}
+    settings = {"alpha": 1e-3, "random_state": 0, **MEDIAN, **before}
     y = Y if cls is KernelRegressor else np.digitize(Y, [0.0])
     model = cls(**settings).fit(X, y)
     if name != "verbose":
@@ -194,7 +197,7 @@ def test_every_parameter_takes_effect_through_set_params(name, cls, capsys):
     ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
 )
 def test_nested_parameters_take_effect(settings, nested, shows):
-    model = KernelRegressor(**{"alpha": 1e-3, "random_state": 0, **settings}).fit(X, Y)
+    model = regressor(**{"alpha": 1e-3, "random_state": 0, **settings}).fit(X, Y)
     assert not shows(model)
     assert shows(model.set_params(**nested).fit(X, Y))
 
@@ -210,9 +213,17 @@ def test_the_method_of_the_solver_takes_effect_with_the_full_kernel():
 
 @pytest.mark.parametrize("name", ["kernel__width", "basis__size", "alpah", "kernel__bandwidth__x"])
 def test_misspelled_parameters_are_refused(name):
-    model = KernelRegressor(basis=Landmarks(5))
+    model = KernelRegressor("gaussian", basis=Landmarks(5))
     with pytest.raises((ValueError, AttributeError), match=r"Invalid parameter|has no attribute"):
         model.set_params(**{name: 1})
+
+
+@pytest.mark.parametrize("name", ["kernel__bandwidth", "kernel__width"])
+def test_parameters_of_a_kernel_that_is_searched_are_refused(name):
+    model = KernelRegressor()
+    with pytest.raises(ValueError, match=r"kernel='auto' has no parameters: set kernel="):
+        model.set_params(**{name: 1.0})
+    assert model.kernel == "auto"
 
 
 def test_a_refused_parameter_changes_nothing():
@@ -294,9 +305,7 @@ def test_a_memory_limit_through_set_params_is_kept():
 
 def test_a_bases_own_seed_goes_before_the_estimators():
     chosen = [
-        KernelRegressor(basis=Landmarks(5, random_state=3), random_state=seed)
-        .fit(X, Y)
-        .basis_.indices_
+        regressor(basis=Landmarks(5, random_state=3), random_state=seed).fit(X, Y).basis_.indices_
         for seed in (0, 1)
     ]
     np.testing.assert_array_equal(*chosen)
@@ -304,9 +313,7 @@ def test_a_bases_own_seed_goes_before_the_estimators():
 
 def test_a_seed_of_zero_is_a_seed():
     chosen = [
-        KernelRegressor(basis=Landmarks(5, random_state=0), random_state=seed)
-        .fit(X, Y)
-        .basis_.indices_
+        regressor(basis=Landmarks(5, random_state=0), random_state=seed).fit(X, Y).basis_.indices_
         for seed in (3, 4)
     ]
     np.testing.assert_array_equal(*chosen)

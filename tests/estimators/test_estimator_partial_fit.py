@@ -3,12 +3,22 @@
 import numpy as np
 import pytest
 
-from cases import CASES, FILTERED, GIVEN, TYPICAL, Case, fitted, rows, targets, weights
+from cases import (
+    CASES,
+    FILTERED,
+    GIVEN,
+    TYPICAL,
+    Case,
+    classifier,
+    fitted,
+    regressor,
+    rows,
+    targets,
+    weights,
+)
 from mercer import (
     GCV,
     Gaussian,
-    KernelClassifier,
-    KernelRegressor,
     KFold,
     Landmarks,
     RandomFeatures,
@@ -80,9 +90,9 @@ def test_rows_forgotten_and_given_again_change_nothing():
 
 def test_the_first_batch_places_the_landmarks():
     X, y = rows(), targets(rows())
-    model = KernelRegressor(Gaussian(0.5), "landmarks", 1e-3, random_state=0)
+    model = regressor(Gaussian(0.5), "landmarks", 1e-3, random_state=0)
     model.partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
-    same = KernelRegressor(Gaussian(0.5), Landmarks(sampling=X[:20]), 1e-3).fit(X, y)
+    same = regressor(Gaussian(0.5), Landmarks(sampling=X[:20]), 1e-3).fit(X, y)
     np.testing.assert_allclose(model.predict(NEW), same.predict(NEW), atol=1e-8)
 
 
@@ -92,25 +102,25 @@ def test_further_rows_after_an_automatic_full_kernel(weighted, alpha):
     """The exact fit had a function at every row: these stay, as landmarks."""
     X, y = rows(), 100 + 5 * targets(rows())
     w = weights() if weighted else np.ones(len(X))
-    model = KernelRegressor("laplacian_l1", alpha=alpha).fit(X[:20], y[:20], w[:20])
+    model = regressor("laplacian_l1", alpha=alpha).fit(X[:20], y[:20], w[:20])
     assert type(model.basis_).__name__ == "FullKernel"
     model.partial_fit(X[20:], y[20:], w[20:])
-    same = KernelRegressor(model.kernel_, Landmarks(sampling=X[:20]), alpha).fit(X, y, w)
+    same = regressor(model.kernel_, Landmarks(sampling=X[:20]), alpha).fit(X, y, w)
     assert model.alpha_ == pytest.approx(same.alpha_, rel=1e-5)
     np.testing.assert_allclose(model.predict(NEW), same.predict(NEW), rtol=1e-6)
 
 
 def test_forgetting_after_an_automatic_full_kernel():
     X, y = rows(), targets(rows())
-    model = KernelRegressor("laplacian_l1", alpha=1e-3).fit(X, y).forget(X[:10], y[:10])
-    same = KernelRegressor(model.kernel_, Landmarks(sampling=X), 1e-3).fit(X[10:], y[10:])
+    model = regressor("laplacian_l1", alpha=1e-3).fit(X, y).forget(X[:10], y[:10])
+    same = regressor(model.kernel_, Landmarks(sampling=X), 1e-3).fit(X[10:], y[10:])
     np.testing.assert_allclose(model.predict(NEW), same.predict(NEW), atol=1e-7)
 
 
 def test_the_chosen_alpha_is_that_of_all_rows():
     X, y, w = rows(), targets(rows()), weights()
-    whole = GIVEN_GAUSSIAN.estimator(alpha="auto").fit(X, y, w)
-    model = GIVEN_GAUSSIAN.estimator(alpha="auto")
+    whole = GIVEN_GAUSSIAN.estimator(alpha="auto", selection="gcv").fit(X, y, w)
+    model = GIVEN_GAUSSIAN.estimator(alpha="auto", selection="gcv")
     for part in batches(3, X, y, w):
         model.partial_fit(*part)
     for key in ("alpha", "mean_squared_error"):
@@ -144,8 +154,8 @@ def test_classes_may_be_announced():
     order = np.argsort(y, kind="stable")  # the first batch lacks two of three classes
     X, y = X[order], y[order]
     settings = {"kernel": Gaussian(0.5), "basis": Landmarks(sampling=GIVEN), "alpha": 1e-3}
-    whole = KernelClassifier(**settings).fit(X, y)
-    model = KernelClassifier(**settings)
+    whole = classifier(**settings).fit(X, y)
+    model = classifier(**settings)
     for part in batches(5, X, y):
         model.partial_fit(*part, classes=["top", "low", "middle"])
     assert model.classes_.tolist() == ["low", "middle", "top"]
@@ -155,7 +165,7 @@ def test_classes_may_be_announced():
 
 
 def test_a_first_batch_of_one_class_says_how_to_announce_the_others():
-    model = KernelClassifier(basis="landmarks")
+    model = classifier(basis="landmarks")
     with pytest.raises(ValueError, match="one class") as caught:
         model.partial_fit(rows()[:5], np.zeros(5))
     assert "classes=" in str(caught.value)
@@ -163,7 +173,7 @@ def test_a_first_batch_of_one_class_says_how_to_announce_the_others():
 
 def test_a_class_that_comes_later_is_refused_with_its_row():
     X, y = rows(), np.arange(30) % 2
-    model = KernelClassifier(basis="landmarks", alpha=1e-3).partial_fit(X, y)
+    model = classifier(basis="landmarks", alpha=1e-3).partial_fit(X, y)
     before = model.predict(NEW)
     with pytest.raises(ValueError, match=r"a class that is not known: .*7.* at row 3"):
         model.partial_fit(X, np.where(np.arange(30) == 3, 7, y))
@@ -172,7 +182,7 @@ def test_a_class_that_comes_later_is_refused_with_its_row():
 
 def test_announced_classes_do_not_outlive_a_batch_that_failed():
     X, y = rows(), np.arange(30) % 2
-    model = KernelClassifier(basis="landmarks", alpha=1e-3)
+    model = classifier(basis="landmarks", alpha=1e-3)
     with pytest.raises(ValueError, match="one value per row"):
         model.partial_fit(X, y[:5], classes=[5, 6, 7])
     assert model.fit(X, y).classes_.tolist() == [0, 1]
@@ -180,7 +190,7 @@ def test_announced_classes_do_not_outlive_a_batch_that_failed():
 
 def test_announced_classes_that_contradict_the_first_ones_are_refused():
     X, y = rows(), np.arange(30) % 2
-    model = KernelClassifier(basis="landmarks", alpha=1e-3).partial_fit(X, y, classes=[0, 1])
+    model = classifier(basis="landmarks", alpha=1e-3).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="classes"):
         model.partial_fit(X, y, classes=[0, 1, 2])
 
@@ -227,7 +237,7 @@ def test_a_first_batch_that_failed_leaves_nothing_behind():
 
 
 def test_the_full_kernel_has_no_batches_and_says_why():
-    model = KernelRegressor(basis="full")
+    model = regressor(basis="full")
     for method in ("partial_fit", "forget"):
         assert not hasattr(model, method)
     with pytest.raises(AttributeError, match="partial_fit") as caught:
@@ -237,7 +247,7 @@ def test_the_full_kernel_has_no_batches_and_says_why():
 
 
 def test_a_precomputed_kernel_has_no_batches():
-    assert not hasattr(KernelRegressor(kernel="precomputed"), "partial_fit")
+    assert not hasattr(regressor(kernel="precomputed"), "partial_fit")
 
 
 def test_forgetting_all_rows_is_refused():
@@ -251,7 +261,7 @@ def test_forgetting_before_fitting_is_refused():
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(NotFittedError, match="not fitted yet"):
-        KernelRegressor(basis="landmarks").forget(rows(), targets(rows()))
+        regressor(basis="landmarks").forget(rows(), targets(rows()))
 
 
 def test_forgetting_with_folds_is_refused_with_a_way_out():
@@ -284,7 +294,7 @@ def test_folds_asked_for_too_late_are_refused_in_words_that_fit():
 
 def test_random_features_of_a_median_bandwidth_stay_those_of_the_first_batch():
     X, y = rows(), targets(rows())
-    model = KernelRegressor(basis=RandomFeatures(20, random_state=0), alpha=1e-3)
+    model = regressor(basis=RandomFeatures(20, random_state=0), alpha=1e-3)
     model.partial_fit(X[:10], y[:10])
     bandwidth = model.kernel_.bandwidth
     model.partial_fit(X[10:], y[10:])

@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from cases import MEDIAN
 from mercer import Gaussian, KernelRanker, Landmarks, open_rows, write_svmlight
 from mercer.metrics import ndcg, pairwise_error
 from pairs import over_each
@@ -87,13 +88,14 @@ def test_partitions_of_a_frame():
 def test_pipelines_route_queries_and_weights():
     with sklearn.config_context(enable_metadata_routing=True):
         scaler = StandardScaler().set_fit_request(sample_weight=True)
-        last = KernelRanker(alpha=1e-3, random_state=0)
+        settings = {"alpha": 1e-3, "random_state": 0, **MEDIAN}
+        last = KernelRanker(**settings)
         last.set_fit_request(qid=True, sample_weight=True)
         last.set_score_request(qid=True, sample_weight=True)
         pipe = make_pipeline(scaler, last)
         pipe.fit(X, Y, qid=QID, sample_weight=WEIGHT)
         scaled = StandardScaler().fit(X, sample_weight=WEIGHT).transform(X)
-        wanted = KernelRanker(alpha=1e-3, random_state=0).fit(scaled, Y, QID, WEIGHT)
+        wanted = KernelRanker(**settings).fit(scaled, Y, QID, WEIGHT)
         np.testing.assert_allclose(pipe.predict(X), wanted.predict(scaled))
         assert pipe.score(X, Y, qid=QID) == ndcg(Y, wanted.predict(scaled), QID)
         scores = cross_val_score(

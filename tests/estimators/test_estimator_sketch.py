@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import reference
-from cases import rows, targets, weights
+from cases import classifier, rows, targets, weights
 from mercer import (
     Gaussian,
-    KernelClassifier,
     KernelRegressor,
     Sketch,
     load,
@@ -103,5 +102,5 @@ def test_rows_from_a_file(tmp_path):
 def test_it_classifies():
     X = rows(200)
     y = np.where(np.sin(6 * X[:, 0]) > X[:, 1], "above", "below")
-    model = KernelClassifier(basis="sketch", random_state=0).fit(X, y)
+    model = classifier(basis="sketch", random_state=0).fit(X, y)
     assert model.score(X, y) > 0.95

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from cases import rows, targets, weights
+from cases import regressor, rows, targets, weights
 from iterative import BASES, NEW, RULES, SOLVERS, model_of
 from mercer import (
     KCGM,
     KernelClassifier,
-    KernelRegressor,
     Landmarks,
     MercerWarning,
     RandomFeatures,
@@ -72,14 +71,14 @@ def test_classes(solver, basis, classes, rule, quiet):
 
 def test_direct_solvers_have_no_steps():
     X, y = rows(), targets(rows())
-    model = KernelRegressor(solver=Ridge()).fit(X, y)
+    model = regressor(solver=Ridge()).fit(X, y)
     for name in ("path_", "best_step_", "validation_curve_"):
         assert not hasattr(model, name)
         with pytest.raises(AttributeError, match=r"solved directly.*use solver='kcgm'"):
             getattr(model, name)
     with pytest.raises(AttributeError, match="solved directly"):
         next(model.staged_predict(X))
-    model = KernelRegressor(solver=KCGM(StopAfter(3))).fit(X, y)
+    model = regressor(solver=KCGM(StopAfter(3))).fit(X, y)
     with pytest.raises(AttributeError, match=r"uses no held-out rows: use stop='kfold'"):
         _ = model.validation_curve_
     with pytest.raises(AttributeError, match="no effective dimension"):
@@ -104,7 +103,7 @@ def test_copies_predict_alike_and_can_be_fitted(solver, basis, warm_start):
 
 
 def test_parameters_of_solver_and_rule_can_be_set():
-    model = KernelRegressor(solver="kcgm").set_params(solver__max_steps=7, solver__stop="held_out")
+    model = regressor(solver="kcgm").set_params(solver__max_steps=7, solver__stop="held_out")
     assert repr(model.solver) == "KCGM(max_steps=7, stop='held_out')"
     model.set_params(solver__stop=StopByFolds()).set_params(solver__stop__n_splits=3)
     model.fit(rows(), targets(rows()))
@@ -119,7 +118,7 @@ def test_random_features_and_sparse_rows():
     X, y = rows(), targets(rows())
     for basis in ("full", Landmarks(8), RandomFeatures(20)):
         dense, other = (
-            KernelRegressor("gaussian", basis, solver="kcgm", random_state=0).fit(data, y)
+            regressor("gaussian", basis, solver="kcgm", random_state=0).fit(data, y)
             for data in (X, sparse.csr_array(X))
         )
         np.testing.assert_allclose(dense.predict(NEW), other.predict(NEW), atol=1e-8)

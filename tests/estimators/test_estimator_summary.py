@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import StandardScaler
 
-from cases import rows, targets, weights
+from cases import MEDIAN, rows, targets, weights
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, Linear, Matern
 
 X, Y = rows(), targets(rows())
@@ -15,21 +16,30 @@ def text(**settings):
 
 def test_it_says_what_was_chosen_and_why():
     found = text()
-    bandwidth = Gaussian().fitted(X).bandwidth
+    bandwidth = Matern().fitted(StandardScaler().fit_transform(X)).bandwidth
     for part in (
         "KernelRegressor",
         "rows",
         "30",
-        f"Gaussian(bandwidth={bandwidth:.6g})",
+        f"Matern(bandwidth={bandwidth:.6g}, nu=1.5)",
+        "columns              centered, divided by their standard deviations",
+        "metric               none",
         "FullKernel with 30 functions",
         "the exact kernel is affordable",
         "float64",
-        "lowest generalized cross-validation of 20 values",
+        "best of 20 values by leave-one-out on all 30 rows",
         "effective dimension",
         "solve",
         "memory",
         "time",
     ):
+        assert part in found
+
+
+def test_a_kernel_on_the_columns_as_given():
+    found = text(**MEDIAN)
+    bandwidth = Gaussian().fitted(X).bandwidth
+    for part in (f"Gaussian(bandwidth={bandwidth:.6g})", "as given", "metric               none"):
         assert part in found
 
 
@@ -47,7 +57,11 @@ def test_functions_that_were_left_out_are_counted():
 
 
 def test_the_end_of_the_path_is_pointed_out():
-    assert "the smallest tried: a smaller one may be better" in text(alphas=[1e-4, 1e2, 1e3])
+    alphas = [1e-4, 1e2, 1e3]
+    assert "the smallest tried: hardly any penalty is best" in text(alphas=alphas)
+    by_gcv = text(alphas=alphas, selection="gcv")
+    assert "the smallest tried: GCV may overfit" in by_gcv
+    assert "compare selection='loo'" in by_gcv
     noise = np.random.default_rng(0).standard_normal(30)
     model = KernelRegressor(alphas=[1e-4, 1.0, 10.0]).fit(X, noise)
     assert "the largest tried: there may be little to learn" in str(model.summary())

@@ -9,15 +9,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cases import DTYPES
+from cases import DTYPES, classifier, regressor
 from mercer import (
     KCGM,
     ArcCosine,
     CutOff,
     Gaussian,
     GradientDescent,
-    KernelClassifier,
-    KernelRegressor,
     Landmarks,
     LaplacianL1,
     Linear,
@@ -96,7 +94,7 @@ def assert_sane(model, X, y, new, slack):
 @over_pairs(name=PROBLEMS, basis=BASES, dtype=DTYPES, alpha=ALPHAS, intercept=[True, False])
 def test_every_fit_is_finite_and_no_worse_than_the_mean(name, basis, dtype, alpha, intercept):
     X, y, new = PROBLEMS[name]
-    model = KernelRegressor(
+    model = regressor(
         basis=BASES[basis](), alpha=alpha, dtype=dtype, fit_intercept=intercept, random_state=0
     )
     assert_sane(model.fit(X, y), X, y, new, 1e-6 if dtype == "float64" else 1e-2)
@@ -107,7 +105,7 @@ def test_every_fit_is_finite_and_no_worse_than_the_mean(name, basis, dtype, alph
 @over_pairs(name=OF_TWO_ROWS, basis=BASES, selection=["loo", "kfold"])
 def test_every_criterion_chooses_a_fit_that_is_finite(name, basis, selection):
     X, y, new = PROBLEMS[name]
-    model = KernelRegressor(basis=BASES[basis](), selection=selection, random_state=0)
+    model = regressor(basis=BASES[basis](), selection=selection, random_state=0)
     assert_sane(model.fit(X, y), X, y, new, 1e-6)
     assert not np.isnan(model.cv_results_["mean_squared_error"]).any()
 
@@ -125,7 +123,7 @@ SOLVERS = {
 @over_pairs(name=PROBLEMS, basis=BASES, dtype=DTYPES, solver=SOLVERS, alpha=["auto", 1e-3])
 def test_every_solver_is_finite_and_no_worse_than_the_mean(name, basis, dtype, solver, alpha):
     X, y, new = PROBLEMS[name]
-    model = KernelRegressor(
+    model = regressor(
         basis=BASES[basis](), alpha=alpha, dtype=dtype, solver=SOLVERS[solver], random_state=0
     )
     assert_sane(model.fit(X, y), X, y, new, 1e-6 if dtype == "float64" else 1e-2)
@@ -140,7 +138,7 @@ def test_every_solver_is_finite_and_no_worse_than_the_mean(name, basis, dtype, s
 def test_every_rule_chooses_steps_that_are_finite(name, basis, stop, solver):
     X, y, new = PROBLEMS[name]
     solver = solver(stop, max_steps=60)
-    model = KernelRegressor(basis=BASES[basis](), solver=solver, random_state=0)
+    model = regressor(basis=BASES[basis](), solver=solver, random_state=0)
     assert_sane(model.fit(X, y), X, y, new, 1e-6)
     assert not np.isnan(model.validation_curve_).any()
 
@@ -149,7 +147,7 @@ def test_every_rule_chooses_steps_that_are_finite(name, basis, stop, solver):
 def test_weights_of_wild_scales_are_finite(name, how):
     (X, y, new), (basis, alpha) = PROBLEMS[name], how
     w = np.geomspace(1e-8, 1e8, len(X))
-    model = KernelRegressor(basis=BASES[basis](), alpha=alpha, random_state=0).fit(X, y, w)
+    model = regressor(basis=BASES[basis](), alpha=alpha, random_state=0).fit(X, y, w)
     assert_finite(model, X, new)
 
 
@@ -170,13 +168,13 @@ KERNELS = [
 @over_pairs(name=PROBLEMS, kernel=KERNELS, basis=["full", "landmarks"], alpha=SHORT)
 def test_every_kernel_is_finite(name, kernel, basis, alpha):
     X, y, new = PROBLEMS[name]
-    assert_finite(KernelRegressor(kernel, BASES[basis](), alpha, random_state=0).fit(X, y), X, new)
+    assert_finite(regressor(kernel, BASES[basis](), alpha, random_state=0).fit(X, y), X, new)
 
 
 def test_the_sobolev_kernel_without_a_penalty():
     X = np.vstack([PLAIN, PLAIN])
     for basis in ("full", "landmarks"):
-        model = KernelRegressor(Sobolev(), BASES[basis](), 0.0, random_state=0)
+        model = regressor(Sobolev(), BASES[basis](), 0.0, random_state=0)
         assert np.isfinite(model.fit(X, np.tile(SMOOTH, 2)).predict(PLAIN)).all()
 
 
@@ -184,7 +182,7 @@ def test_the_sobolev_kernel_without_a_penalty():
 def test_every_classifier_is_finite(name, how):
     (X, y, new), (basis, dtype, alpha) = PROBLEMS[name], how
     labels = np.arange(len(y)) % 3
-    model = KernelClassifier(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
+    model = classifier(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
     found = model.fit(X, labels).predict_proba(new)
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-6)
@@ -196,7 +194,7 @@ def test_every_classifier_is_finite(name, how):
 )
 def test_rows_that_come_and_go_leave_a_finite_fit(name, how):
     (X, y, new), (basis, dtype, alpha) = PROBLEMS[name], how
-    model = KernelRegressor(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
+    model = regressor(basis=BASES[basis](), alpha=alpha, dtype=dtype, random_state=0)
     assert_finite(model.partial_fit(X, y).partial_fit(X, y).forget(X, y), X, new)
 
 
@@ -204,14 +202,14 @@ def test_rows_that_come_and_go_leave_a_finite_fit(name, how):
 @over_dtypes
 def test_values_that_overflow_are_refused_in_words(basis, dtype):
     X = 1e30 * PLAIN
-    model = KernelRegressor(Polynomial(9), BASES[basis](), 1e-3, dtype=dtype, random_state=0)
+    model = regressor(Polynomial(9), BASES[basis](), 1e-3, dtype=dtype, random_state=0)
     with pytest.raises(ValueError, match=r"overflow.*scale the columns of X"):
         model.fit(X, SMOOTH)
 
 
 @over_bases
 def test_predicting_far_away_is_finite(basis):
-    model = KernelRegressor(basis=BASES[basis](), random_state=0).fit(PLAIN, SMOOTH)
+    model = regressor(basis=BASES[basis](), random_state=0).fit(PLAIN, SMOOTH)
     for distance in (1e3, 1e10, 1e100, 1e200):
         assert np.isfinite(model.predict(np.full((2, 3), distance))).all()
 
@@ -219,7 +217,7 @@ def test_predicting_far_away_is_finite(basis):
 def test_rows_so_large_that_their_squares_overflow_are_fitted_all_the_same():
     X = 1e200 * PLAIN
     for basis in BASES.values():
-        model = KernelRegressor(Gaussian(1e200), basis(), 1e-6, random_state=0).fit(X, SMOOTH)
+        model = regressor(Gaussian(1e200), basis(), 1e-6, random_state=0).fit(X, SMOOTH)
         assert np.isfinite(model.predict(X)).all()
 
 
@@ -228,13 +226,13 @@ def test_rows_so_large_that_their_squares_overflow_are_fitted_all_the_same():
 def test_the_unit_of_y_does_not_matter(dtype, scale):
     for basis in BASES.values():
         settings = {"basis": basis(), "dtype": dtype, "random_state": 0}
-        plain = KernelRegressor(**settings).fit(PLAIN, SMOOTH).predict(NEW)
-        scaled = KernelRegressor(**settings).fit(PLAIN, scale * SMOOTH).predict(NEW)
+        plain = regressor(**settings).fit(PLAIN, SMOOTH).predict(NEW)
+        scaled = regressor(**settings).fit(PLAIN, scale * SMOOTH).predict(NEW)
         np.testing.assert_allclose(scaled / scale, plain, rtol=1e-4, atol=1e-4)
 
 
 def test_interpolating_without_a_penalty():
     """A narrow kernel has a function for every row: without a penalty it goes through all."""
     for basis in ("full", Landmarks(sampling=PLAIN)):
-        model = KernelRegressor(Gaussian(0.1), basis, 0.0).fit(PLAIN, SMOOTH)
+        model = regressor(Gaussian(0.1), basis, 0.0).fit(PLAIN, SMOOTH)
         np.testing.assert_allclose(model.predict(PLAIN), SMOOTH, atol=1e-6)

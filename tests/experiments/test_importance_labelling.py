@@ -26,6 +26,8 @@ from experiments.scaffold.runner import QUIET
 from mercer import KernelRegressor, RandomFeatures
 from mercer.estimators.baselines import EigenfunctionRegressor, TruncatedRidge
 
+PLAIN = {"fit_intercept": False, "dtype": "float64", "metric": None, "scale": None}
+
 
 @pytest.fixture(scope="module")
 def seen():
@@ -56,9 +58,9 @@ def test_the_fast_path_is_the_regressor_of_the_library(seen, rows, labels, drawn
     alpha, y = 1e-4, labels.y[drawn.rows]
     products = Products.of(rows.pool[drawn.rows], y, drawn.weight)
     fast = ridge(products, rows.values, [alpha])
-    model = KernelRegressor(
-        "linear", RandomFeatures(), alpha, fit_intercept=False, dtype="float64"
-    ).fit(seen.pool[drawn.rows], y, sample_weight=drawn.weight)
+    model = KernelRegressor("linear", RandomFeatures(), alpha, **PLAIN).fit(
+        seen.pool[drawn.rows], y, sample_weight=drawn.weight
+    )
     predicted = model.predict(seen.test)
     np.testing.assert_allclose(rows.test @ fast[0], predicted, rtol=1e-7, atol=1e-7)
     errors = np.sqrt(np.mean((predicted - (rows.test @ labels.coefficients)[:, None]) ** 2, axis=0))
@@ -80,9 +82,9 @@ def test_sssr_is_that_of_the_library(seen, rows, labels):
 
 def test_ktr3_is_that_of_the_library(seen, rows, labels):
     alpha, y = 1e-4, labels.y[:300, 2]
-    model = TruncatedRidge(
-        "linear", RandomFeatures(), alpha, fit_intercept=False, dtype="float64", random_state=3
-    ).fit(seen.pool[:300], y)
+    model = TruncatedRidge("linear", RandomFeatures(), alpha, random_state=3, **PLAIN).fit(
+        seen.pool[:300], y
+    )
     used = np.random.default_rng(3).permutation(300)[: model.n_used_]
     first = Products.of(rows.pool[used], y[used, None], np.ones(len(used)))
     fast = ridge(first, rows.values, [alpha])

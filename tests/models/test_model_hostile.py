@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from model_files import put, read, rewrite, tensor
 
+from cases import MEDIAN
 from mercer import (
     Gaussian,
     KernelClassifier,
@@ -29,7 +30,7 @@ y = X[:, 0] - X[:, 1]
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    model = KernelRegressor(basis=Landmarks(8), random_state=0).fit(X, y)
+    model = KernelRegressor(basis=Landmarks(8), random_state=0, **MEDIAN).fit(X, y)
     return save(model, tmp_path_factory.mktemp("models") / "model", moments=True)
 
 
@@ -42,7 +43,7 @@ def classifier(tmp_path_factory):
 
 
 def saved_sketch(kind, folder):
-    model = KernelRegressor(basis=Sketch(8, kind), random_state=0).fit(X, y)
+    model = KernelRegressor(basis=Sketch(8, kind), random_state=0, **MEDIAN).fit(X, y)
     return save(model, folder / kind)
 
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 
 import mercer
+from cases import MEDIAN
 from mercer import Gaussian, KernelRegressor, Landmarks, MercerWarning, load, save
 
 X = np.linspace(0, 6, 60)[:, None]
@@ -26,7 +27,7 @@ class OwnRegressor(KernelRegressor):
 
 @pytest.fixture
 def model():
-    return KernelRegressor(basis=Landmarks(10), random_state=0).fit(X, y)
+    return KernelRegressor(basis=Landmarks(10), random_state=0, **MEDIAN).fit(X, y)
 
 
 def test_suffix_only_where_there_is_none(model, tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from model_files import put, read, rewrite, tensor
 
+from cases import PLAIN
 from mercer import (
     KCGM,
     CutOff,
@@ -13,6 +14,7 @@ from mercer import (
     KernelClassifier,
     KernelRegressor,
     Landmarks,
+    Matern,
     ModelFileError,
     StopAfter,
     StopAtDiscrepancy,
@@ -28,6 +30,7 @@ rng = np.random.default_rng(0)
 X = rng.random((60, 2))
 Y = np.column_stack([np.sin(5 * X[:, 0]) + X[:, 1], 1e6 + 3e4 * X[:, 1]])
 NEW = rng.random((30, 2))
+KERNEL = Matern(bandwidth="median")
 SOLVERS = {
     "kcgm by name": "kcgm",
     "kcgm": KCGM(StopAfter(4)),
@@ -41,7 +44,9 @@ SOLVERS = {
 
 @over_pairs(moments=[False, True], basis=["full", Landmarks(15)], solver=SOLVERS)
 def test_a_loaded_model_is_the_saved_one(solver, basis, moments, tmp_path):
-    model = KernelRegressor("matern", basis, solver=SOLVERS[solver], random_state=0).fit(X, Y)
+    model = KernelRegressor(KERNEL, basis, solver=SOLVERS[solver], random_state=0, **PLAIN).fit(
+        X, Y
+    )
     loaded = load(save(model, tmp_path / "model", moments=moments))
     np.testing.assert_array_equal(loaded.predict(NEW), model.predict(NEW))
     assert repr(loaded.get_params(deep=False)) == repr(model.get_params(deep=False))
@@ -61,7 +66,9 @@ def test_a_loaded_model_is_the_saved_one(solver, basis, moments, tmp_path):
 def test_a_loaded_model_can_be_fitted_and_added_to(tmp_path):
     points = Landmarks(sampling=X[:15])
     solver = KCGM(StopAfter(4))
-    model = KernelRegressor("matern", points, solver=solver, warm_start=True).fit(X[:40], Y[:40])
+    model = KernelRegressor(KERNEL, points, solver=solver, warm_start=True, **PLAIN).fit(
+        X[:40], Y[:40]
+    )
     loaded = load(save(model, tmp_path / "model", moments=True))
     loaded.partial_fit(X[40:], Y[40:])
     model.partial_fit(X[40:], Y[40:])
@@ -89,7 +96,7 @@ def test_how_a_fit_ended_is_kept(tmp_path):
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     solver = KCGM(StopByFolds(3))
-    model = KernelClassifier("matern", Landmarks(8), solver=solver, random_state=0)
+    model = KernelClassifier(KERNEL, Landmarks(8), solver=solver, random_state=0, **PLAIN)
     model.fit(X, X[:, 0] > X[:, 1])
     return save(model, tmp_path_factory.mktemp("models") / "model", moments=True)
 

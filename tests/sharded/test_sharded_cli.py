@@ -32,7 +32,8 @@ def run(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-SETTINGS = ("--target", "y", "--bandwidth", "1.5", "--basis", "landmarks", "--components", "40")
+KERNEL = ("--kernel", "gaussian", "--bandwidth", "1.5")
+SETTINGS = ("--target", "y", *KERNEL, "--basis", "landmarks", "--components", "40")
 FIT = ("fit", "rows", *SETTINGS, "--alpha", "0.001", "--out")
 
 

@@ -18,7 +18,14 @@ from distributed import Client
 from distributed.utils_test import captured_logger
 from tests.sharded.conftest import cluster_of
 
-from mercer import ConjugateRounds, EngineError, Gaussian, KernelRegressor, Landmarks
+from mercer import (
+    ConjugateRounds,
+    EngineError,
+    Gaussian,
+    KernelRegressor,
+    Landmarks,
+    MetricSearch,
+)
 from mercer.engines.dask_engine import DaskEngine
 from mercer.rows.shards import Shard
 from shard_cases import (
@@ -130,6 +137,17 @@ def test_a_worker_killed_among_the_moments(client, slow_shards):
     killer.done()
     assert len(readers(slow_shards)) > 6  # something was read twice
     assert np.array_equal(found.coef_, undisturbed())
+
+
+def test_a_worker_killed_while_rows_are_sampled_for_the_metric(client, slow_shards):
+    search = MetricSearch("diagonal", rounds=1, n_components=40, sample=300)
+    settings = {"kernel": "matern", "metric": search, "scale": "standard"}
+    killer = Meanwhile(lambda: kill(when_read(slow_shards, 8)))  # 6 to look at, then the columns
+    found = fit(client, **settings)
+    killer.done()
+    expected = KernelRegressor(**{**SETTINGS, **settings}).fit(X, Y, shard_labels=SPLIT)
+    assert np.array_equal(found.metric_, expected.metric_)
+    assert np.array_equal(found.coef_, expected.coef_)
 
 
 def test_a_worker_killed_in_a_round(client):

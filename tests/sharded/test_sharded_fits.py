@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cases import regressor
 from mercer import (
     KCGM,
     Average,
@@ -12,6 +13,7 @@ from mercer import (
     KernelClassifier,
     KernelRegressor,
     Landmarks,
+    MetricSearch,
     NewtonRounds,
     PreconditionedCG,
     RandomFeatures,
@@ -177,10 +179,23 @@ def test_folds_of_shards_add_up(engine):
 def test_the_median_distance_knows_of_shards_that_lie_apart():
     far = X + 40.0 * (np.arange(len(X)) % 3)[:, None]
     split = np.arange(len(X)) % 3
-    found = KernelRegressor(basis=Landmarks(30), alpha=1e-3, random_state=0)
+    found = regressor(basis=Landmarks(30), alpha=1e-3, random_state=0)
     whole = found.fit(far, Y).kernel_.bandwidth
     shards = found.fit(far, Y, shard_labels=split).kernel_.bandwidth
     assert whole / 2 < shards < whole * 2
+
+
+def test_a_search_draws_and_finds_what_it_does_in_one_place():
+    search = MetricSearch(sample=300, rounds=1, n_components=30)
+    found = KernelRegressor(
+        basis=Landmarks(30), alpha=1e-3, metric=search, random_state=0, shuffle=False
+    )
+    whole = found.fit(X, Y)
+    tried, points, wanted = whole.search_results_, whole.basis_.landmarks_, whole.predict(NEW)
+    parts = found.set_params(shards=3).fit(X, Y)
+    np.testing.assert_allclose(parts.search_results_["error"], tried["error"], rtol=1e-6)
+    assert {*map(tuple, parts.basis_.landmarks_)} == {*map(tuple, points)}
+    assert relative(parts.predict(NEW), wanted) < 1e-8
 
 
 def test_rows_can_be_added_to_a_sum():

@@ -5,7 +5,8 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 import pytest
 
-from mercer import Average, Gaussian, KernelRegressor, Landmarks, RandomFeatures
+from cases import regressor
+from mercer import Average, Gaussian, KernelRegressor, Landmarks, MetricSearch, RandomFeatures
 from mercer.engines import ThreadEngine
 from pairs import over_pairs
 from shard_cases import X, Y
@@ -58,14 +59,14 @@ def rows_in(value):
 @over_pairs(
     combine=["sum", "average", "newton", "conjugate"],
     basis=[RandomFeatures(30), Landmarks(30)],
-    kernel=["gaussian", Gaussian(1.5)],
+    kernel=[Gaussian("median"), Gaussian(1.5)],
 )
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
 def test_no_rows_but_landmarks_leave_a_shard(combine, basis, kernel):
     engine = Listening()
-    KernelRegressor(
-        kernel, basis, 1e-3, combine=combine, shards=5, engine=engine, random_state=0
-    ).fit(X, Y)
+    regressor(kernel, basis, 1e-3, combine=combine, shards=5, engine=engine, random_state=0).fit(
+        X, Y
+    )
     assert engine.heard
     left = [name for name, part in engine.heard if rows_in(part)]
     assert set(left) <= ({"take"} if isinstance(basis, Landmarks) else set())
@@ -73,6 +74,15 @@ def test_no_rows_but_landmarks_leave_a_shard(combine, basis, kernel):
     assert len(taken) == (30 if isinstance(basis, Landmarks) else 0)
     sizes = [array.shape[0] for _, part in engine.heard for array in arrays(part)]
     assert max(sizes) < len(X) / 5  # nothing has an entry a row
+
+
+def test_a_search_takes_its_sample_and_no_other_rows():
+    engine, search = Listening(), MetricSearch(sample=100, rounds=1, n_components=20)
+    KernelRegressor(
+        basis=RandomFeatures(30), alpha=1e-3, metric=search, shards=5, engine=engine, random_state=0
+    ).fit(X, Y)
+    assert {name for name, part in engine.heard if rows_in(part)} == {"rows_at"}
+    assert len(set().union(*(rows_in(part) for _, part in engine.heard))) == 100
 
 
 def test_functions_of_its_own_are_points_of_the_shard():

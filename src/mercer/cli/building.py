@@ -7,6 +7,9 @@ from typing import Any
 from mercer.bases import BASES, BasisTransformer, Landmarks
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
 from mercer.kernels import KERNELS, Kernel, as_kernel
+from mercer.kernels.kernel import ESTIMATED
+from mercer.search import SCALES
+from mercer.search.metric_search import FORMS
 from mercer.solvers import SOLVERS
 from mercer.validation import check_choice
 
@@ -25,16 +28,39 @@ def number_or(word: str, option: str, text: str) -> float | str:
         raise ValueError(f"{option} must be a number or {word!r}, got {text!r}") from error
 
 
-def build_kernel(name: str, bandwidth: str | None) -> Kernel:
-    """Return the kernel, with its bandwidth if one was given."""
+def build_kernel(name: str, bandwidth: str | None) -> str | Kernel:
+    """Return the kernel, with its bandwidth if one was given; "auto" stays as it is."""
     usable = [kernel for kernel in KERNELS if kernel != "precomputed"]
-    kernel = as_kernel(check_choice(name, "--kernel", usable))
+    check_choice(name, "--kernel", ["auto", *usable])
+    if name == "auto":
+        if bandwidth not in (None, "auto"):
+            raise ValueError("--bandwidth must be left out for --kernel auto: name a kernel too")
+        return name
+    kernel = as_kernel(name)
     if bandwidth is None:
         return kernel
     if "bandwidth" not in kernel.get_params():
         raise ValueError(f"--bandwidth must be left out for the {name} kernel, which has none")
-    kernel.set_params(bandwidth=number_or("median", "--bandwidth", bandwidth))
+    estimated = bandwidth in ESTIMATED
+    value = bandwidth if estimated else number_or("median", "--bandwidth", bandwidth)
+    kernel.set_params(bandwidth=value)
     return kernel
+
+
+def build_metric(text: str) -> str | None:
+    """Return the metric by name; "none" is None.
+
+    >>> build_metric("none"), build_metric("full")
+    (None, 'full')
+    """
+    check_choice(text, "--metric", [*FORMS, "none"])
+    return None if text == "none" else text
+
+
+def build_scale(text: str) -> str | None:
+    """Return the scaling of columns by name; "none" is None."""
+    check_choice(text, "--scale", [*SCALES, "none"])
+    return None if text == "none" else text
 
 
 def build_basis(name: str, components: int | None) -> str | BasisTransformer:

@@ -13,7 +13,7 @@ from mercer.cli.holdout import hold_out
 from mercer.cli.options import (
     Columns,
     ComputeOptions,
-    ModelOptions,
+    LearnedOptions,
     SolverOptions,
     Weight,
     split_names,
@@ -52,7 +52,7 @@ def fit(
     task: Annotated[str, typer.Option(help="auto, regression or classification.")] = "auto",
     weight: Weight = None,
     columns: Columns = None,
-    model: ModelOptions,
+    model: LearnedOptions,
     solving: SolverOptions,
     intercept: Annotated[
         bool, typer.Option("--intercept/--no-intercept", help="Fit a constant without penalty.")

@@ -15,7 +15,14 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from mercer.cli.building import build_basis, build_kernel, check_solver, number_or
+from mercer.cli.building import (
+    build_basis,
+    build_kernel,
+    build_metric,
+    build_scale,
+    check_solver,
+    number_or,
+)
 
 Columns = Annotated[
     str | None,
@@ -30,7 +37,8 @@ class ModelOptions:
 
     kernel: Annotated[str, typer.Option(help="The kernel, by name.")] = "gaussian"
     bandwidth: Annotated[
-        str | None, typer.Option(help="A number, or median for the median distance between rows.")
+        str | None,
+        typer.Option(help="A number, auto to choose it, or median: that of the distances."),
     ] = None
     basis: Annotated[
         str, typer.Option(help="auto, full, landmarks, random_features or sketch.")
@@ -52,6 +60,24 @@ class ModelOptions:
 
 
 @dataclass(frozen=True)
+class LearnedOptions(ModelOptions):
+    """The same where there is a target to learn from: kernel and metric can be chosen too."""
+
+    kernel: Annotated[str, typer.Option(help="The kernel by name, or auto to choose it.")] = "auto"
+    metric: Annotated[
+        str, typer.Option(help="The metric to learn: auto, diagonal, full or none.")
+    ] = "auto"
+    scale: Annotated[
+        str, typer.Option(help="How columns are scaled: auto, standard, quantile or none.")
+    ] = "auto"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        metric, scale = build_metric(self.metric), build_scale(self.scale)
+        return {**super().parameters(), "metric": metric, "scale": scale}
+
+
+@dataclass(frozen=True)
 class SolverOptions:
     """How the system is solved and alpha chosen, and how shards are combined."""
 
@@ -60,8 +86,10 @@ class SolverOptions:
     ] = "auto"
     selection: Annotated[
         str,
-        typer.Option(help="How alpha is chosen: gcv, kfold or loo (rankings leave out queries)."),
-    ] = "gcv"
+        typer.Option(
+            help="How alpha is chosen: auto, gcv, kfold or loo (rankings leave out queries)."
+        ),
+    ] = "auto"
     dtype: Annotated[str, typer.Option(help="auto, float32 or float64.")] = "auto"
     combine: Annotated[
         str, typer.Option(help="How shards are combined: sum, average, newton or conjugate.")

@@ -13,7 +13,7 @@ from mercer.cli.files import check_output, write_output
 from mercer.cli.options import (
     Columns,
     ComputeOptions,
-    ModelOptions,
+    LearnedOptions,
     SolverOptions,
     Weight,
     split_names,
@@ -63,7 +63,7 @@ def rank(
     pair_weighting: Annotated[
         str, typer.Option(help="What counts the same: every pair, or every query.")
     ] = "pair",
-    model: ModelOptions,
+    model: LearnedOptions,
     solving: SolverOptions,
     compute: ComputeOptions,
     top: Annotated[int, typer.Option(help="How many rows of the first query to show.")] = 10,

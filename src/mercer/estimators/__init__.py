@@ -1,11 +1,13 @@
 """Estimators with scikit-learn's interface."""
 
 from mercer.estimators.classifier import KernelClassifier
-from mercer.estimators.display import SolverPathDisplay
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.labeller import ImportanceLabeller
+from mercer.estimators.metric_display import MetricDisplay
+from mercer.estimators.path_display import SolverPathDisplay
 from mercer.estimators.ranker import KernelRanker
 from mercer.estimators.regressor import KernelRegressor
+from mercer.estimators.search_display import SearchDisplay
 from mercer.estimators.summary import Summary
 
 __all__ = [
@@ -14,6 +16,8 @@ __all__ = [
     "KernelEstimator",
     "KernelRanker",
     "KernelRegressor",
+    "MetricDisplay",
+    "SearchDisplay",
     "SolverPathDisplay",
     "Summary",
 ]

@@ -9,7 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.contracts import Array, Targets
 from mercer.engines import Communication
+from mercer.estimators.importances import importances_of
 from mercer.estimators.summary import Summary, summarize
+from mercer.kernels import InMetric
 from mercer.moments import Moments
 from mercer.refit import effective_dimension
 from mercer.result import Fit
@@ -53,6 +55,32 @@ class FittedAttributes(BaseEstimator):
         if sent is None:
             raise AttributeError("the model was not fitted over shards, or was loaded from a file")
         return sent
+
+    @property
+    def metric_(self) -> Array | None:
+        """P, a weight per column (d,) or a matrix (d, r), acting on scaled columns; None if none.
+
+        The kernel sees ``||P'(u - v)||`` for scaled rows u and v; ``kernel_.metric`` maps rows.
+        """
+        check_is_fitted(self, "fit_")
+        kernel = self.fit_.basis.kernel_
+        return kernel.metric.matrix if isinstance(kernel, InMetric) else None
+
+    @property
+    def feature_importances_(self) -> Array:
+        """The mean squared derivative by each column, in standard deviations; they add up to 1."""
+        check_is_fitted(self, "fit_")
+        return importances_of(self.fit_)
+
+    @property
+    def search_results_(self) -> dict[str, Array] | None:
+        """All candidates of the search for kernel and metric as columns of a table, or None.
+
+        "error" is the root mean squared error on held-out rows, relative to the spread of y.
+        """
+        check_is_fitted(self, "fit_")
+        search = self.fit_.search
+        return None if search is None else search.table()
 
     @property
     def moments_(self) -> Moments:
@@ -104,9 +132,9 @@ class FittedAttributes(BaseEstimator):
     def summary(self) -> Summary:
         """Return what was chosen and why; prints as text, shows as a table in notebooks."""
         check_is_fitted(self, "fit_")
-        return summarize(
-            type(self).__name__, self.fit_, as_criterion(self.selection).label, self._targets
-        )
+        scores = self.fit_.scores
+        label = getattr(scores, "label", "") or as_criterion(self.selection).label
+        return summarize(type(self).__name__, self.fit_, label, self._targets)
 
 
 def check_sums(found: Fit) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import Landmarks, as_basis
+from mercer.estimators.asked import is_pairwise
 from mercer.estimators.attributes import check_sums
 from mercer.estimators.inputs import Given
 from mercer.estimators.sharding import OpenedRows
 from mercer.estimators.targets import RegressionTargets
-from mercer.kernels import as_kernel
 from mercer.moments import sum_moments
 from mercer.plan import make_plan
 from mercer.refit import refit
@@ -34,7 +34,7 @@ def can_add_rows(estimator: Any) -> bool:
             "solver='ridge'"
         )
     basis = as_basis(estimator.basis) if estimator.basis != "auto" else None
-    if (basis is not None and basis.dual) or as_kernel(estimator.kernel).pairwise:
+    if (basis is not None and basis.dual) or is_pairwise(estimator.kernel):
         raise AttributeError(
             "partial_fit and forget need a basis that does not change with the rows; the full "
             "kernel has one function per row: use basis='landmarks' or 'random_features'"
@@ -84,7 +84,10 @@ def with_rows(found: Fit, opened: OpenedRows, request: Request, sign: int) -> Fi
         )
     sent = opened.rows.sent or previous.communication
     return replace(
-        refit(previous, folds, request), combination=previous.combination, communication=sent
+        refit(previous, folds, request),
+        combination=previous.combination,
+        communication=sent,
+        search=previous.search,
     )
 
 

@@ -34,6 +34,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         Class labels, sorted.
     alpha_, cv_results_, effective_dimension_, basis_, kernel_, coef_, intercept_, moments_, fit_
         As in :class:`KernelRegressor`.
+    metric_, feature_importances_, search_results_
+        As in :class:`KernelRegressor`; errors are those of the targets of +1 and -1.
     communication_
         For a fit over shards, as in :class:`KernelRegressor`.
     path_, best_step_, validation_curve_

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mercer.contracts import Array, RowSource, TargetKind
+from mercer.estimators.asked import accepts_sparse, is_pairwise
 from mercer.estimators.targets import missing
-from mercer.kernels import as_kernel
 from mercer.rows import ArraySource, as_source, names_columns, open_rows
 from mercer.rows.frames import from_frame
 from mercer.validation import (
@@ -111,7 +111,7 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
             present = np.flatnonzero(counts)
             X, y, weight = X[counts], y[counts], weight[counts]
             query = None if query is None else query[counts]
-            if as_kernel(estimator.kernel).pairwise:
+            if is_pairwise(estimator.kernel):
                 X = X[:, counts]
     source = ArraySource(X, y, weight, None if names is None else [str(n) for n in names])
     source = source if query is None else source.with_queries(query)
@@ -131,12 +131,12 @@ def in_query_order(rows: RowInput) -> RowInput:
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as numeric rows, validated as in scikit-learn."""
-    kernel = as_kernel(estimator.kernel)
+    pairwise = is_pairwise(estimator.kernel)
     try:
         X = validate_data(
             estimator,
             X,
-            accept_sparse="csr" if kernel.accepts_sparse else False,
+            accept_sparse="csr" if accepts_sparse(estimator.kernel) else False,
             dtype="numeric",
             ensure_all_finite=False,
             reset=reset,
@@ -146,7 +146,7 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X must hold real numbers, got {X.dtype}")
-    if kernel.pairwise and reset and X.shape[0] != X.shape[1]:
+    if pairwise and reset and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"with a precomputed kernel, X must be the square matrix K(train, train), "
             f"got shape {X.shape}"

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.bases import BasisTransformer, as_basis
 from mercer.combine import Combination, ExactSum, as_combination
 from mercer.contracts import Array, TargetKind, Targets
+from mercer.estimators.asked import accepts_sparse, is_pairwise
 from mercer.estimators.attributes import FittedAttributes
 from mercer.estimators.batches import can_add_rows, first_batch, with_rows
 from mercer.estimators.drawn_rows import warn_of_missing_weights
@@ -21,6 +22,7 @@ from mercer.estimators.parameters import request_of
 from mercer.estimators.predicting import in_units, values_of
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.resuming import fingerprint_of
+from mercer.estimators.searching import searched_kernel, with_record
 from mercer.estimators.sharding import (
     OpenedRows,
     is_sharded,
@@ -29,6 +31,7 @@ from mercer.estimators.sharding import (
 )
 from mercer.estimators.unlabelled import with_unlabelled
 from mercer.kernels import Kernel, as_kernel
+from mercer.metric import SearchRecord
 from mercer.refit import resume
 from mercer.request import Request
 from mercer.result import Fit
@@ -46,6 +49,12 @@ _NAMED: dict[str, Callable[[Any], Any]] = {
 }
 
 
+_EXAMPLES = {
+    "basis": "basis='landmarks' or basis='random_features'",
+    "kernel": "kernel='gaussian' or another",
+}
+
+
 class KernelEstimator(FittedAttributes):
     """Base class: ``min_f (1/W) sum_i w_i (f(x_i) - y_i)^2 + alpha ||f||^2`` in an RKHS.
 
@@ -58,12 +67,14 @@ class KernelEstimator(FittedAttributes):
 
     def __init__(
         self,
-        kernel: str | Kernel = "gaussian",
+        kernel: str | Kernel = "auto",
         basis: str | BasisTransformer = "auto",
         alpha: float | str = "auto",
         *,
+        metric: Any = "auto",
+        scale: str | None = "auto",
         alphas: Any = None,
-        selection: str | Criterion = "gcv",
+        selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
         fit_intercept: bool = True,
         dtype: str = "auto",
@@ -81,6 +92,8 @@ class KernelEstimator(FittedAttributes):
         self.kernel = kernel
         self.basis = basis
         self.alpha = alpha
+        self.metric = metric
+        self.scale = scale
         self.alphas = alphas
         self.selection = selection
         self.solver = solver
@@ -191,10 +204,14 @@ class KernelEstimator(FittedAttributes):
             )
             if sharded and request.solver is None:
                 request = replace(request, solver=Ridge())
+            record: SearchRecord | None = None
+            if previous is None:
+                kernel, record = searched_kernel(self, opened.rows, request)
+                request = replace(request, kernel=kernel)
             solver = request.solver
             if previous is not None and solver is not None and solver.regularized_by_steps:
                 return self._finish(resume(previous, request), opened, renumber=False)
-            found = combination.fit(opened.rows, request)
+            found = with_record(combination.fit(opened.rows, request), record, previous)
             self._finish(found, opened, renumber=previous is None)
             self._fitted_to, self._seed = fingerprint, getattr(opened.seeds, "seed", None)
             return self
@@ -221,7 +238,7 @@ class KernelEstimator(FittedAttributes):
             self.cv_results_ = {
                 "alpha": factor * found.alphas,
                 "mean_squared_error": found.scores.mean,
-                "criterion": as_criterion(self.selection).label,
+                "criterion": found.scores.label or as_criterion(self.selection).label,
             }
             by_fold = found.scores.by_fold
             for number, errors in enumerate(() if by_fold is None else by_fold):
@@ -303,11 +320,8 @@ class KernelEstimator(FittedAttributes):
                 continue
             value = params.get(name, before[name])
             if isinstance(value, str) and any(key.startswith(f"{name}__") for key in params):
-                if name == "basis" and value == "auto":
-                    raise ValueError(
-                        "basis='auto' has no parameters: set basis='landmarks' or "
-                        "basis='random_features' as well"
-                    )
+                if value == "auto" and name in ("basis", "kernel"):
+                    raise ValueError(f"{name}='auto' has no parameters: set {_EXAMPLES[name]} too")
                 params[name] = as_object(value)
             elif any(key.startswith(f"{name}__") for key in params):
                 params[name] = clone(value)  # so that an error leaves the old one unchanged
@@ -322,9 +336,8 @@ class KernelEstimator(FittedAttributes):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if isinstance(self.kernel, (str, Kernel)):
-            kernel = as_kernel(self.kernel)
-            tags.input_tags.sparse = kernel.accepts_sparse
-            tags.input_tags.pairwise = kernel.pairwise
+            tags.input_tags.sparse = accepts_sparse(self.kernel)
+            tags.input_tags.pairwise = is_pairwise(self.kernel)
         return tags
 
     # Engines are connections: they are neither copied nor stored.

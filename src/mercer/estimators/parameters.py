@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.bases import BasisTransformer, as_basis
+from mercer.estimators.asked import asked_kernel
 from mercer.estimators.sharding import check_sharding
-from mercer.kernels import as_kernel
 from mercer.plan import parse_memory
 from mercer.request import Request
+from mercer.search import SCALES, as_metric
+from mercer.search.space import auto_kernels
 from mercer.selection import as_criterion
 from mercer.solvers import as_solver
 from mercer.validation import check_alphas, check_choice, check_flag, check_number
@@ -24,7 +26,10 @@ def request_of(estimator: Any, targets: Any) -> Request:
             )
         hint = "; alpha is relative to the mean loss: scikit-learn's KernelRidge alpha / n"
         alpha = check_number(estimator.alpha, "alpha", minimum=0.0, hint=hint)
-    kernel = as_kernel(estimator.kernel)
+    as_metric(estimator.metric)
+    if estimator.scale is not None:
+        check_choice(estimator.scale, "scale", list(SCALES))
+    kernel = asked_kernel(estimator.kernel) or auto_kernels()[0]
     check_choice(estimator.dtype, "dtype", ["auto", "float32", "float64"])
     check_flag(estimator.fit_intercept, "fit_intercept")
     check_flag(estimator.warm_start, "warm_start")
@@ -42,7 +47,8 @@ def request_of(estimator: Any, targets: Any) -> Request:
             f"pass it as {type(estimator).__name__}(kernel=...) and leave it None in the basis"
         )
     solver, criterion = as_solver(estimator.solver), as_criterion(estimator.selection)
-    if solver.cuts_off and alpha is None and criterion.second_pass:
+    no_shortcut = criterion.second_pass and not criterion.falls_back
+    if solver.cuts_off and alpha is None and no_shortcut:
         raise ValueError(
             f"{criterion.label} has no shortcut for solver='cutoff', whose components depend "
             f"on every row: use selection='gcv' or 'kfold'"

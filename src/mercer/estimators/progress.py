@@ -33,7 +33,7 @@ def progress_bar(verbose: int) -> Iterator[Progress | None]:
     columns = (
         TextColumn("{task.description:<10}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f} {task.fields[unit]}"),
+        TextColumn("{task.fields[amount]} {task.fields[unit]}"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
@@ -41,9 +41,10 @@ def progress_bar(verbose: int) -> Iterator[Progress | None]:
         tasks: dict[str, object] = {}
 
         def report(stage: str, done: int, total: int, unit: str = "rows", note: str = "") -> None:
+            known, amount = total or None, _amount(done, total)
             if stage not in tasks:
-                tasks[stage] = bar.add_task(stage, total=total, unit=unit, note=note)
-            bar.update(tasks[stage], completed=done, total=total, note=note)  # type: ignore[arg-type]
+                tasks[stage] = bar.add_task(stage, total=known, unit=unit, note=note, amount=amount)
+            bar.update(tasks[stage], completed=done, total=known, note=note, amount=amount)  # type: ignore[arg-type]
 
         yield report
 
@@ -59,11 +60,15 @@ def _lines(every: float = 5.0) -> Progress:
             started = {stage: now}
         if now - last >= every:
             last = now
-            left = (now - started[stage]) * (total - done) / max(1, done)
             more = f", {note}" if note else ""
-            print(
-                f"mercer: {stage} {done:,} of {total:,} {unit}, {left:.0f} s left{more}",
-                file=sys.stderr,
-            )
+            if total:
+                left = (now - started[stage]) * (total - done) / max(1, done)
+                more = f", {left:.0f} s left{more}"
+            print(f"mercer: {stage} {_amount(done, total)} {unit}{more}", file=sys.stderr)
 
     return report
+
+
+def _amount(done: int, total: int) -> str:
+    """Return how much is done; a total of 0 means that the end is not known."""
+    return f"{done:,} of {total:,}" if total else f"{done:,}"

@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array
+from mercer.estimators.asked import is_pairwise
 from mercer.estimators.inputs import Given
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.target_kinds import Relevance
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import Kernel
 from mercer.metrics import ndcg, pairwise_error
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
@@ -34,10 +35,11 @@ class KernelRanker(KernelEstimator):
 
     Parameters
     ----------
-    kernel, basis, alpha, alphas, solver, dtype, memory_limit, random_state, verbose
+    kernel, basis, alpha, metric, scale, alphas, solver, dtype, memory_limit, random_state, verbose
         As in :class:`KernelRegressor`; alpha is relative to the mean over pairs.
-    selection : "gcv", "kfold", "loo" or criterion object
-        How alpha is chosen; folds contain whole queries, and "loo" leaves out one query at a time.
+    selection : "auto", "gcv", "kfold", "loo" or criterion object
+        How alpha is chosen; folds contain whole queries, and "auto" and "loo" leave out one query
+        at a time.
     pair_weighting : "pair" or "query"
         Whether every pair or every query has the same weight.
     shards, shuffle, combine, rounds, engine, checkpoint
@@ -48,6 +50,8 @@ class KernelRanker(KernelEstimator):
     Attributes
     ----------
     alpha_, cv_results_, basis_, kernel_, coef_, communication_, fit_
+        As in :class:`KernelRegressor`.
+    metric_, feature_importances_, search_results_
         As in :class:`KernelRegressor`.
     n_queries_, n_skipped_queries_ : int
         Number of queries, and of queries with a single row, which have no pairs.
@@ -72,12 +76,14 @@ class KernelRanker(KernelEstimator):
 
     def __init__(
         self,
-        kernel: str | Kernel = "gaussian",
+        kernel: str | Kernel = "auto",
         basis: str | BasisTransformer = "auto",
         alpha: float | str = "auto",
         *,
+        metric: Any = "auto",
+        scale: str | None = "auto",
         alphas: Any = None,
-        selection: str | Criterion = "gcv",
+        selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
         pair_weighting: str = "pair",
         dtype: str = "auto",
@@ -94,6 +100,8 @@ class KernelRanker(KernelEstimator):
         self.kernel = kernel
         self.basis = basis
         self.alpha = alpha
+        self.metric = metric
+        self.scale = scale
         self.alphas = alphas
         self.selection = selection
         self.solver = solver
@@ -118,7 +126,7 @@ class KernelRanker(KernelEstimator):
         check_choice(self.pair_weighting, "pair_weighting", ["pair", "query"])
         # The seed that assigns queries to folds, the same in all shards.
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
-        pairwise = as_kernel(self.kernel).pairwise
+        pairwise = is_pairwise(self.kernel)
         return Relevance(type(self).__name__, self.pair_weighting, seed, pairwise)
 
     def fit(  # type: ignore[override]

@@ -19,26 +19,43 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
 
     .. math:: \\min_f \\; \\frac1W \\sum_i w_i (f(x_i) - y_i)^2 + \\alpha \\|f\\|_H^2
 
-    over functions in the span of a basis, plus an unpenalized intercept. By default, the bandwidth
-    is the median distance between rows, the basis is the full kernel for up to 2000 rows and 2000
-    landmarks for more, and alpha is chosen by generalized cross-validation.
+    over functions in the span of a basis, plus an unpenalized intercept. By default, columns are
+    scaled and a metric is learned from the gradients of small fits, along with the kernel and its
+    bandwidth (:doc:`/metric`); the basis is the full kernel for up to 2000 rows and up to 4000
+    landmarks for more (2000 where moments are needed, or rows are very many), and alpha is chosen
+    by leave-one-out. Nothing that is set is searched.
 
     Parameters
     ----------
-    kernel : str or Kernel
-        "gaussian", "laplacian_l1", "laplacian_l2", "matern", "polynomial", "linear", "arc_cosine",
-        "periodic_spline", "sobolev", "precomputed", or an object of :mod:`mercer.kernels`.
+    kernel : "auto", str or Kernel
+        "auto" chooses among Gaussian, Matern (3/2 and 5/2) and Laplacian (L1 and L2) kernels and
+        their bandwidths by held-out rows. A name ("gaussian", "laplacian_l1", "laplacian_l2",
+        "matern", "polynomial", "linear", "arc_cosine", "periodic_spline", "sobolev",
+        "precomputed") or an object of :mod:`mercer.kernels` keeps that kernel; its bandwidth is
+        "auto" (part of the search), "median" (the median distance) or numbers in the units of X.
     basis : str or basis object
         "auto", "full", "landmarks", "random_features", or an object of :mod:`mercer.bases`.
     alpha : float or "auto"
         Penalty relative to the *mean* loss; scikit-learn's ``KernelRidge(alpha=a)`` is
         ``alpha=a/n`` here. "auto" chooses it from ``alphas`` by ``selection``; for solvers
         regularized by their number of steps, it is 0.
+    metric : "auto", "diagonal", "full", None, array or MetricSearch
+        The metric to learn: a weight per column ("diagonal"), also directions that are no columns
+        ("full"), none, or whichever held-out rows prefer ("auto"). An array of shape (d, r), or
+        (d,) for weights, is P itself. :class:`MetricSearch` says what the search may cost. "auto"
+        learns none for a kernel with a numeric bandwidth.
+    scale : "auto", "standard", "quantile" or None
+        Whether columns are centered and divided by their standard deviations ("standard"), mapped
+        to normal quantiles ("quantile"), whichever held-out rows prefer ("auto"), or left as they
+        are. "auto" leaves them if the kernel has a numeric bandwidth, which is in the units of X,
+        if the metric is an array, and for precomputed, periodic spline and Sobolev kernels.
     alphas : array or None
         The candidates for ``alpha="auto"``; None means 20 values based on the spectrum.
-    selection : "gcv", "kfold", "loo" or criterion object
-        How alpha is chosen: generalized cross-validation or K-fold, from the same pass as the fit,
-        or leave-one-out, from a second pass.
+    selection : "auto", "gcv", "kfold", "loo" or criterion object
+        How alpha is chosen. "auto" leaves out a sample of rows, one at a time and with the
+        landmarks at them (:class:`~mercer.selection.AutoSelection`); "gcv" is generalized
+        cross-validation and "kfold" K-fold, from the same pass as the fit; "loo" leaves out each
+        row in a second pass over all of them.
     solver : str or solver object
         "auto" uses "ridge", a direct solve, or "pcg", which solves the same problem by products
         with kernel blocks, if that is clearly faster. "cutoff" drops eigenvalues below alpha;
@@ -88,7 +105,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     effective_dimension_ : float
         ``trace(A (A + alpha)^-1)``.
     basis_, kernel_ : objects
-        The fitted basis, and the kernel with its numeric bandwidth.
+        The fitted basis, and the kernel with its numeric bandwidth, in its metric.
+    metric_ : array of shape (d,) or (d, r), or None
+        P, which acts on scaled columns; ``kernel_.metric`` maps rows to coordinates.
+    feature_importances_ : array of shape (d,)
+        The mean squared derivative by each scaled column; they add up to 1.
+    search_results_ : dict or None
+        All candidates of the search, as columns of a table: "stage", "kernel", "factor" (of the
+        median distance), "scale", "metric", "round", "error" on held-out rows, and "seconds".
     coef_ : array of shape (M, k)
         Coefficients of the basis functions.
     intercept_ : array of shape (k,)

@@ -19,8 +19,8 @@ from mercer.combine import Combination, as_combination
 from mercer.contracts import Array, Engine, Progress, Seeds, TargetKind, Targets
 from mercer.engines import as_engine
 from mercer.engines.journal import Journal
+from mercer.estimators.asked import is_pairwise
 from mercer.estimators.inputs import Given, check_features, read_rows
-from mercer.kernels import as_kernel
 from mercer.request import ByPurpose, OneStream
 from mercer.rows import ArraySource, open_rows
 from mercer.rows.dask_partitions import is_partitioned, partitions
@@ -94,7 +94,7 @@ def opened_rows(
             found.present,
         )
         return
-    if as_kernel(estimator.kernel).pairwise:
+    if is_pairwise(estimator.kernel):
         raise ValueError("a precomputed kernel cannot be sharded: pass rows and another kernel")
     with _open_engine(estimator, given.X) as engine:
         if progress is not None:

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels import InMetric
+from mercer.metric import SearchRecord
 from mercer.plan import human_bytes
 from mercer.result import Fit
+from mercer.selection import GCV
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ def summarize(name: str, fit: Fit, selection: str, targets: Any) -> Summary:
         ("rows", f"{fit.n_rows:,}"),
         ("outputs", f"{outputs}"),
         ("kernel", describe(basis.kernel_)),
+        *search_rows(fit.search),
         ("basis", f"{functions} ({plan.reason})"),
         ("precision", precision_reason(fit)),
         ("alpha", alpha_reason(fit, selection, factor)),
@@ -68,8 +72,26 @@ def summarize(name: str, fit: Fit, selection: str, targets: Any) -> Summary:
     return Summary(name, tuple(rows))
 
 
+def search_rows(search: SearchRecord | None) -> list[tuple[str, str]]:
+    """Return how columns are scaled, and which metric was learned."""
+    if search is None:
+        return []
+    words = {
+        "none": "as given",
+        "standard": "centered, divided by their standard deviations",
+        "quantile": "mapped to normal quantiles",
+    }
+    columns = words[search.scale]
+    constant = 0 if search.constant is None else len(search.constant)
+    if constant:
+        columns += f"; {constant:,} constant ones left out"
+    return [("columns", columns), ("metric", search.describe())]
+
+
 def describe(kernel: Any) -> str:
     """Return a kernel with its parameters as text, with long arrays shortened."""
+    if isinstance(kernel, InMetric):
+        return describe(kernel.kernel)
     if hasattr(kernel, "left"):
         sign = "+" if type(kernel).__name__ == "Sum" else "*"
         return f"({describe(kernel.left)} {sign} {describe(kernel.right)})"
@@ -102,9 +124,13 @@ def alpha_reason(fit: Fit, selection: str, factor: float) -> str:
         return f"{text} (the number of steps regularizes)"
     if fit.alphas is None:
         return f"{text} (given)"
-    text += f" (lowest {selection} of {len(fit.alphas)} values"
+    text += f" (best of {len(fit.alphas)} values by {selection}"
     if len(fit.alphas) > 1 and fit.alpha == fit.alphas[0]:
-        text += "; the smallest tried: a smaller one may be better"
+        text += "; the smallest tried: "
+        if selection.startswith(GCV.label):
+            text += "GCV may overfit where rows are few or far from others; compare selection='loo'"
+        else:
+            text += "hardly any penalty is best; alphas= can have smaller ones"
     elif len(fit.alphas) > 1 and fit.alpha == fit.alphas[-1]:
         text += "; the largest tried: there may be little to learn"
     return text + ")"

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.bases import BasisTransformer
 from mercer.contracts import Solution
 from mercer.estimators import KernelEstimator
+from mercer.metric import SearchRecord
 from mercer.models.model_classes import ESTIMATORS, REGISTRY, TARGETS
 from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
 from mercer.plan import Plan
@@ -106,6 +107,10 @@ def _estimator(file: TensorFile) -> KernelEstimator:
     basis.bind()
     found = _fit(decoder, document, basis, values, targets.outputs)
     found.check_state(targets.outputs)
+    if found.search is not None:
+        if not isinstance(found.search, SearchRecord):
+            raise DamagedFileError(f"search must be a record, got {type(found.search).__name__}")
+        found.search.check_state(n_features)
 
     estimator.n_features_in_ = n_features
     if names is not None:

@@ -9,11 +9,19 @@ from mercer.contracts import Status
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets, RowTargets
-from mercer.kernels import KERNELS, Product, Sum
-from mercer.kernels.combined_features import MultipliedFeatures, StackedFeatures, WeightedFeatures
+from mercer.kernels import KERNELS, InMetric, Metric, Product, Sum
+from mercer.kernels.combined_features import (
+    FeaturesInMetric,
+    MultipliedFeatures,
+    StackedFeatures,
+    WeightedFeatures,
+)
 from mercer.kernels.feature_maps import ColumnFeatures, FourierFeatures, ReluFeatures
+from mercer.kernels.scaling import QuantileScaling, StandardScaling
 from mercer.kernels.spline import SplineFeatures
+from mercer.metric import SearchRecord, Tried
 from mercer.moments import Moments
+from mercer.search import MetricSearch
 from mercer.selection import CRITERIA
 from mercer.selection.criteria import Scores
 from mercer.solvers import RULES, SOLVERS
@@ -36,8 +44,15 @@ TARGETS: dict[type[KernelEstimator], type[RowTargets]] = {
 REGISTRY = Registry(
     (
         *KERNELS.values(),
+        InMetric,
         Product,
         Sum,
+        Metric,
+        QuantileScaling,
+        StandardScaling,
+        MetricSearch,
+        SearchRecord,
+        Tried,
         *BASES.values(),
         *SOLVERS.values(),
         *RULES.values(),
@@ -46,6 +61,7 @@ REGISTRY = Registry(
         *PROJECTIONS.values(),
         *TARGETS.values(),
         ColumnFeatures,
+        FeaturesInMetric,
         FourierFeatures,
         MultipliedFeatures,
         ReluFeatures,

@@ -7,15 +7,22 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.contracts import Array
+from mercer.estimators.plotting import (
+    BLUE,
+    GRAY,
+    INK,
+    ORANGE,
+    PURPLE,
+    WIDE,
+    dress,
+    grid,
+    legend_above,
+    new_axes,
+)
 
-VALIDATION, TRAINING, CHOSEN, RESIDUAL = "#0b6e99", "#8a5aab", "#d9822b", "#7b8794"
-INK, FAINT = "#22313f", "#e4e8ec"
-LEGEND: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.3}
-LEGEND |= {"columnspacing": 1.2, "handlelength": 1.8, "frameon": False, "fontsize": "small"}
+VALIDATION, TRAINING, CHOSEN, RESIDUAL = BLUE, PURPLE, ORANGE, GRAY
 #: With more steps than this, the axis is logarithmic: t steps act like a penalty of 1 / t.
 MANY = 60
-#: If errors differ by more than this factor, the axis is logarithmic.
-WIDE = 30.0
 
 
 class SolverPathDisplay:
@@ -98,9 +105,7 @@ class SolverPathDisplay:
 
     def plot(self, ax: Any = None, *, folds: bool = True) -> Self:
         """Plot; ``ax=None`` creates a figure, and ``folds=False`` omits the thin lines."""
-        plt = _pyplot()
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+        ax = new_axes() if ax is None else ax
         self.ax_, self.figure_ = ax, ax.figure
         self.lines_: list[Any] = []
         errors = [e for e in (self.training_error, self.validation_error) if e is not None]
@@ -160,18 +165,9 @@ class SolverPathDisplay:
         else:
             self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         self.ax_.set_xlabel("steps")
-        inches = self.figure_.get_figwidth() * self.ax_.get_position().width
-        lines = 1 if inches > 4.5 else 2  # lines of the legend below the title
-        if self.name is not None:
-            self.ax_.set_title(self.name, loc="left", pad=8 + 14 * lines)
-        self.ax_.grid(color=FAINT, linewidth=0.8)
-        self.ax_.set_axisbelow(True)
+        grid(self.ax_)
         both = self.residual_ax_ is not self.ax_
-        for axes in {self.ax_, self.residual_ax_}:
-            axes.spines["top"].set_visible(False)
-            axes.spines["right"].set_visible(both)
-            for spine in axes.spines.values():
-                spine.set_edgecolor("#9aa5b1")
+        dress(self.ax_, self.residual_ax_, hidden=("top",) if both else ("top", "right"))
         if both:
             self.residual_ax_.tick_params(axis="y", which="both", colors=RESIDUAL)
             # Errors are the main content: draw them and the text over the residual.
@@ -181,19 +177,8 @@ class SolverPathDisplay:
         for axes in (self.ax_, self.residual_ax_):
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 entries.setdefault(label, handle)
-        self.ax_.legend(entries.values(), entries.keys(), ncols=4 // lines, **LEGEND)
+        legend_above(self.ax_, entries, self.name)
 
 
 def _curve(values: Any) -> Array | None:
     return None if values is None or np.size(values) == 0 else np.asarray(values, dtype=float)
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plotting requires matplotlib, which is not installed: try "
-            "pip install mercer[cli], or pip install matplotlib"
-        ) from error
-    return matplotlib.pyplot

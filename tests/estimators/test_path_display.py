@@ -10,12 +10,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from cases import rows, targets
+from cases import classifier, regressor, rows, targets
 from mercer import (
     KCGM,
     GradientDescent,
-    KernelClassifier,
-    KernelRegressor,
     SolverPathDisplay,
     StopAfter,
     StopAtDiscrepancy,
@@ -44,7 +42,7 @@ def legend(display):
 
 
 def test_folds():
-    model = KernelRegressor(solver=KCGM(StopByFolds(4)), random_state=0).fit(X, Y)
+    model = regressor(solver=KCGM(StopByFolds(4)), random_state=0).fit(X, Y)
     display = SolverPathDisplay.from_estimator(model)
     assert labels(display) == ["relative residual", "training error", "validation error"]
     thin = [line for line in display.lines_ if line.get_linewidth() < 1]
@@ -73,16 +71,16 @@ def test_folds():
 
 
 def test_without_folds():
-    model = KernelRegressor(solver=KCGM(StopByFolds(4)), random_state=0).fit(X, Y)
+    model = regressor(solver=KCGM(StopByFolds(4)), random_state=0).fit(X, Y)
     display = SolverPathDisplay.from_estimator(model, folds=False)
     assert len(display.lines_) == 3
-    model = KernelRegressor(solver=KCGM("held_out"), random_state=0).fit(X, Y)
+    model = regressor(solver=KCGM("held_out"), random_state=0).fit(X, Y)
     assert len(SolverPathDisplay.from_estimator(model).lines_) == 3  # one piece is no fold
 
 
 @pytest.mark.parametrize("solver", [KCGM(StopAfter(5)), KCGM(StopAtDiscrepancy(0.05))], ids=str)
 def test_no_other_rows(solver):
-    model = KernelClassifier(solver=solver).fit(X, X[:, 0] > 0.5)
+    model = classifier(solver=solver).fit(X, X[:, 0] > 0.5)
     display = SolverPathDisplay.from_estimator(model)
     assert labels(display) == ["relative residual", "training error"]
 
@@ -96,13 +94,13 @@ def test_the_residual_alone():
     assert display.ax_.get_yscale() == "log"
     assert legend(display) == ["relative residual", "9 steps taken"]
     assert len(display.figure_.axes) == 1
-    model = KernelRegressor(alpha=1e-3, solver="pcg", random_state=0).fit(X, Y)
+    model = regressor(alpha=1e-3, solver="pcg", random_state=0).fit(X, Y)
     assert labels(SolverPathDisplay.from_estimator(model)) == ["relative residual"]
 
 
 def test_given_axes_and_a_name():
     figure, axes = plt.subplots(1, 2)
-    model = KernelRegressor(solver=KCGM(StopAfter(5))).fit(X, Y)
+    model = regressor(solver=KCGM(StopAfter(5))).fit(X, Y)
     display = SolverPathDisplay.from_estimator(model, ax=axes[1], name="five steps")
     assert display.ax_ is axes[1]
     assert display.figure_ is figure
@@ -114,18 +112,18 @@ def test_given_axes_and_a_name():
 
 
 def test_many_steps_are_on_a_logarithmic_axis():
-    model = KernelRegressor(solver=GradientDescent(StopAfter(300))).fit(X, Y)
+    model = regressor(solver=GradientDescent(StopAfter(300))).fit(X, Y)
     assert SolverPathDisplay.from_estimator(model).ax_.get_xscale() == "log"
-    model = KernelRegressor(solver=GradientDescent(StopAfter(20))).fit(X, Y)
+    model = regressor(solver=GradientDescent(StopAfter(20))).fit(X, Y)
     assert SolverPathDisplay.from_estimator(model).ax_.get_xscale() == "linear"
 
 
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
 def test_fits_that_ended_in_other_ways_can_be_drawn(tmp_path):
-    diverged = KernelRegressor(solver=GradientDescent(StopAfter(50), step_size=1e6)).fit(X, Y)
-    constant = KernelRegressor(solver=KCGM(StopAfter(5))).fit(X, np.ones(60))
-    folds = KernelRegressor(solver=GradientDescent(step_size=1e6)).fit(X, Y)
-    perfect = KernelRegressor("linear", solver=KCGM(StopAfter(5))).fit(X, X @ [1.0, 2.0])
+    diverged = regressor(solver=GradientDescent(StopAfter(50), step_size=1e6)).fit(X, Y)
+    constant = regressor(solver=KCGM(StopAfter(5))).fit(X, np.ones(60))
+    folds = regressor(solver=GradientDescent(step_size=1e6)).fit(X, Y)
+    perfect = regressor("linear", solver=KCGM(StopAfter(5))).fit(X, X @ [1.0, 2.0])
     for model in (diverged, constant, folds, perfect):
         loaded = load(save(model, tmp_path / "model"))
         for one in (model, loaded):
@@ -135,11 +133,11 @@ def test_fits_that_ended_in_other_ways_can_be_drawn(tmp_path):
 
 def test_direct_solvers_have_nothing_to_draw():
     with pytest.raises(AttributeError, match="only iterative solvers have steps"):
-        SolverPathDisplay.from_estimator(KernelRegressor().fit(X, Y))
+        SolverPathDisplay.from_estimator(regressor().fit(X, Y))
 
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch):
-    model = KernelRegressor(solver=KCGM(StopAfter(5))).fit(X, Y)
+    model = regressor(solver=KCGM(StopAfter(5))).fit(X, Y)
     for name in ("matplotlib", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=r"pip install mercer\[cli\]"):
