@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -26,7 +27,9 @@ from benchmarks import (
     ranking,
     shards,
     speed,
+    tables,
 )
+from benchmarks.table_fit import ALL_METHODS
 
 
 @dataclass(frozen=True)
@@ -37,13 +40,16 @@ class Section:
     run: Callable[..., list[object]]
     repeats: int | None = 3
 
-    def text(self, repeats: int | None) -> str:
+    def text(self, repeats: int | None, *further: object) -> str:
         """Run it and return its text."""
-        given = [] if self.repeats is None else [repeats or self.repeats]
+        given = [*further] if self.repeats is None else [repeats or self.repeats, *further]
         return "\n\n".join([f"## {self.title}", *map(str, self.run(*given))])
 
 
+#: The section that has options of its own.
+TABLES = "tables"
 SECTIONS = {
+    TABLES: Section("All defaults on raw tables", tables.run, None),
     "speed": Section("Fit and predict", speed.run),
     "accuracy": Section("Accuracy of float32", accuracy.run, None),
     "path": Section("Choosing alpha", path.run),
@@ -70,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         metavar="CHECKOUT",
         help=f"compare with another checkout: {', '.join(against.SECTIONS)}",
     )
+    add_table_options(parser)
     asked = parser.parse_args(arguments)
     check_names(parser, asked.names, SECTIONS if asked.against is None else against.SECTIONS)
     if asked.against is not None:
@@ -78,15 +85,48 @@ def main(arguments: Sequence[str] | None = None) -> None:
         names = asked.names or list(against.SECTIONS)
         against.main(asked.against, names, asked.small, asked.repeats, asked.out)
         return
+    of_tables = table_options(parser, asked)
     if asked.small:
-        parser.error("--small goes with --against")
+        if asked.names != [TABLES]:
+            parser.error("--small goes with --against, or with tables alone")
+        text = SECTIONS[TABLES].text(None, of_tables)
+        if asked.out is not None:
+            write_text(asked.out, text + "\n")
+        print(text)
+        return
     results = asked.out or RESULTS
     kept = read_sections(results)
     for name in asked.names or SECTIONS:
         print(SECTIONS[name].title, flush=True)
-        kept[name] = SECTIONS[name].text(asked.repeats)
+        further = [of_tables] if name == TABLES else []
+        kept[name] = SECTIONS[name].text(asked.repeats, *further)
         write_text(results, page(kept))
     print(results.read_text(encoding="utf-8"))
+
+
+def add_table_options(parser: ArgumentParser) -> None:
+    """Add what ``tables`` can be asked for."""
+    group = parser.add_argument_group("tables", "what has a record is not measured again")
+    group.add_argument("--only", nargs="+", default=[], metavar="SET", help="only these sets")
+    group.add_argument("--methods", nargs="+", default=[], metavar="METHOD", help="only these")
+    group.add_argument("--splits", type=int, help="only the first so many splits")
+    group.add_argument(
+        "--again", nargs="+", default=[], metavar="METHOD", help="drop the records of these first"
+    )
+    group.add_argument("--draw", action="store_true", help="only write, of what is kept")
+
+
+def table_options(parser: ArgumentParser, asked: Namespace) -> tables.Asked:
+    """Return what ``tables`` is asked for; refuse names that are not known."""
+    options = {
+        name: getattr(asked, name) for name in ("only", "methods", "splits", "again", "draw")
+    }
+    if any(options.values()) and TABLES not in asked.names:
+        parser.error(f"{', '.join(f'--{name}' for name in options)} go with tables")
+    wanted = tables.Asked(**options, small=asked.small)
+    check_names(parser, asked.only, wanted.known)
+    check_names(parser, [*asked.methods, *asked.again], ALL_METHODS)
+    return wanted
 
 
 def read_sections(results: Path) -> dict[str, str]:

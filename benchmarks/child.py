@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from experiments.scaffold.timing import answer, fresh, peak_bytes
 
-from benchmarks.data import BANDWIDTH, covtype, kin40k, nystroem_ridge
+from benchmarks.data import BANDWIDTH, PLAIN, covtype, kin40k, nystroem_ridge
 
 
 @contextmanager
@@ -41,6 +41,7 @@ def covtype_fit(
             alpha,
             solver=solver,
             random_state=0,
+            **PLAIN,
             **settings,
         )
     with measured() as found:
@@ -59,7 +60,7 @@ def kin40k_fit(
     X, y = X[:rows], y[:rows]
     kernel, solver = Gaussian(bandwidth), PreconditionedCG(tolerance, max_steps, rank)
     model = KernelRegressor(
-        kernel, "full", alpha, solver=solver, fit_intercept=False, random_state=0
+        kernel, "full", alpha, solver=solver, fit_intercept=False, random_state=0, **PLAIN
     )
     with measured() as found:
         model.fit(X, y)
@@ -80,8 +81,8 @@ def file_fit(path: str, target: str, landmarks: int, limit: str) -> dict[str, An
 
     with measured() as found:
         basis = mercer.Landmarks(landmarks)
-        settings = {"alpha": 1e-6, "memory_limit": limit, "random_state": 0}
-        model = mercer.KernelRegressor("gaussian", basis, **settings)
+        settings = {"alpha": 1e-6, "memory_limit": limit, "random_state": 0, **PLAIN}
+        model = mercer.KernelRegressor(mercer.Gaussian("median"), basis, **settings)
         model.fit(mercer.open_rows(path, target))
     return found | {"estimate": model.fit_.plan.memory}
 
@@ -109,7 +110,8 @@ def pool_fit(task: str, path: str, features: int, budget: int) -> dict[str, Any]
     }
     with measured() as found:
         if task == "moments":
-            model = mercer.KernelRegressor(**settings, solver="ridge").fit(pool, pool[:, 0])
+            model = mercer.KernelRegressor(**settings, **PLAIN, solver="ridge")
+            model.fit(pool, pool[:, 0])
             stages = model.fit_.seconds
         else:
             stages = mercer.ImportanceLabeller(**settings, budget=budget).fit(pool).seconds_

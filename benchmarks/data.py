@@ -13,6 +13,8 @@ TRAIN, TEST = 100_000, 50_000
 BANDWIDTH = 2.0
 LANDMARKS = 2000
 ALPHA = 1e-6
+#: Nothing is searched or scaled: the kernel, on the columns as they are.
+PLAIN: dict[str, Any] = {"metric": None, "scale": None}
 
 
 @dataclass(frozen=True)

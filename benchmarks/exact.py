@@ -9,7 +9,7 @@ from experiments.scaffold.tables import Table
 from experiments.scaffold.timing import interleaved
 
 from benchmarks.child import run_child
-from benchmarks.data import kernel_ridge, kin40k
+from benchmarks.data import PLAIN, kernel_ridge, kin40k
 from mercer import Gaussian, KernelRegressor, PreconditionedCG
 
 ROWS, SMALL = 40_000, 10_000
@@ -30,7 +30,7 @@ def run(repeats: int) -> list[object]:
 
     def by(solver: Any) -> Any:
         return KernelRegressor(
-            Gaussian(BANDWIDTH), "full", ALPHA, solver=solver, fit_intercept=False
+            Gaussian(BANDWIDTH), "full", ALPHA, solver=solver, fit_intercept=False, **PLAIN
         ).fit(X[train], y[train])
 
     timed = interleaved(

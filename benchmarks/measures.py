@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import covtype, kin40k, levels, write_npy, write_parquet
+from benchmarks.data import PLAIN, covtype, kin40k, levels, write_npy, write_parquet
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def make(name: str, *arguments: Any, **settings: Any) -> list[Any]:
 
 def regressor(*arguments: Any, **settings: Any) -> list[Any]:
     """Describe a regressor that is the same every time."""
-    return make("KernelRegressor", *arguments, random_state=0, **settings)
+    return make("KernelRegressor", *arguments, random_state=0, **PLAIN, **settings)
 
 
 def with_landmarks(landmarks: int, alpha: Any = 1e-6, **settings: Any) -> list[Any]:
@@ -185,7 +185,7 @@ def memory(sizes: Sizes, folder: Path) -> dict[str, Fit | InFile]:
     rows, landmarks = sizes.file
     npy = write_npy(folder, rows, 20)
     parquet = write_parquet(folder / "rows.parquet", rows, 20)
-    model = regressor("gaussian", make("Landmarks", landmarks), 1e-6)
+    model = regressor(make("Gaussian", "median"), make("Landmarks", landmarks), 1e-6)
     sources = {"memory map": (npy, str(npy.with_name("y.npy"))), "Parquet": (parquet, "y")}
     return {
         name: InFile({"path": str(path), "target": target, "model": model})

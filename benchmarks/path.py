@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.scaffold.tables import Table
 from experiments.scaffold.timing import interleaved
 
-from benchmarks.data import ALPHA, BANDWIDTH, LANDMARKS, TRAIN, covtype
+from benchmarks.data import ALPHA, BANDWIDTH, LANDMARKS, PLAIN, TRAIN, covtype
 from mercer import Gaussian, KernelRegressor, KFold, Landmarks, LeaveOneOut
 
 
@@ -14,7 +14,7 @@ def run(repeats: int) -> list[object]:
 
     def fit(**settings: object) -> KernelRegressor:
         return KernelRegressor(
-            Gaussian(BANDWIDTH), Landmarks(LANDMARKS), random_state=0, **settings
+            Gaussian(BANDWIDTH), Landmarks(LANDMARKS), random_state=0, **PLAIN, **settings
         ).fit(data.X, data.Y)
 
     contenders = {

@@ -9,6 +9,7 @@ import numpy as np
 from experiments.scaffold.tables import Table
 from experiments.scaffold.timing import Timed
 
+from benchmarks.data import PLAIN
 from mercer import Gaussian, KernelRanker, KernelRegressor, RandomFeatures
 
 ROWS = (125_000, 250_000, 500_000, 1_000_000)
@@ -32,6 +33,7 @@ def run(repeats: int) -> list[object]:
         "alpha": 1e-4,
         "dtype": "float64",
         "random_state": 0,
+        **PLAIN,
     }
     seconds: dict[tuple[str, int], Timed] = defaultdict(Timed)
     for _ in range(repeats):

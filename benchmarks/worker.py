@@ -7,6 +7,7 @@ JSON. :mod:`benchmarks.against` has two of these work in turns.
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import os
 import sys
@@ -33,7 +34,11 @@ def made(wanted: Any) -> Any:
         return {name: made(value) for name, value in wanted.items()}
     if isinstance(wanted, list) and wanted[:1] == ["make"]:
         _, name, arguments, settings = wanted
-        return getattr(mercer, name)(*map(made, arguments), **made(settings))
+        kind = getattr(mercer, name)
+        known = inspect.signature(kind).parameters
+        # What is turned off does not exist in an older library.
+        settings = {k: v for k, v in settings.items() if v is not None or k in known}
+        return kind(*map(made, arguments), **made(settings))
     return wanted
 
 
