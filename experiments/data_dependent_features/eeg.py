@@ -133,7 +133,9 @@ def fit(
 
     Every shard has as many rows with labels as the others, and as many without.
     """
-    settings: dict[str, Any] = {"combine": "average"} if shards > 1 else {}
+    settings: dict[str, Any] = {"metric": None, "scale": None}
+    if shards > 1:
+        settings["combine"] = "average"
     model = KernelClassifier(Gaussian(BANDWIDTH), GivenFeatures(features), alpha, **settings)
     known, unknown = len(rows.X), len(rows.X_unlabeled)
     more: dict[str, Any] = {"X_unlabelled": rows.X_unlabeled} if unknown else {}

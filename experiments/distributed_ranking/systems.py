@@ -74,6 +74,8 @@ def estimator(cell: Cell, choice: Choice, seed: int) -> KernelRanker:
         "alpha": choice.alpha,
         "dtype": "float64",
         "random_state": seed,
+        "metric": None,
+        "scale": None,
     }
     name = LOCAL.get(cell.system, cell.system)
     if name == "MPRank":  # chooses lambda itself, by leave-one-out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -37,7 +39,7 @@ def run(size: Size, progress: Progress) -> list[Descent]:
             predicted = model.fit(X, y, drawn.weight).predict(seen.test)
             return np.sqrt(np.mean((predicted - f[:, None]) ** 2, axis=0))
 
-        common = {"kernel": "linear", "fit_intercept": False, "dtype": "float64"}
+        common: dict[str, Any] = {"kernel": "linear", "fit_intercept": False, "dtype": "float64"}
         found: dict[tuple[str, int], Array] = {}
         for accelerated, method in ((False, "RF-CRED-GD"), (True, ACCELERATED)):
             for step in size.steps:
@@ -47,7 +49,8 @@ def run(size: Size, progress: Progress) -> list[Descent]:
         solver = GradientDescent(StopAfter(size.full_steps))
         found["CRED-GD", size.full_steps] = reached(recipe("CRED-GD", solver=solver, **common))
         progress(f"CRED-GD: {size.full_steps} steps")
-        models = [KernelRegressor(basis=RandomFeatures(), alpha=a, **common) for a in ALPHAS]
+        common |= {"basis": RandomFeatures(), "metric": None, "scale": None}
+        models = [KernelRegressor(alpha=a, **common) for a in ALPHAS]
         found[ANALYTIC, 0] = np.min([reached(model) for model in models], axis=0)
         fits = ridge(Products.of(rows.pool[drawn.rows], y, drawn.weight), rows.values)
         found[COORDINATES, 0] = rmse(fits, rows.brief, truth).min(axis=0)

@@ -28,6 +28,13 @@ RULES: dict[str, Any] = {
     "5 folds": StopByFolds(5),
     "discrepancy": StopAtDiscrepancy(zeta=ZETA, gamma=GAMMA),
 }
+#: What all methods have in common.
+SETTINGS: dict[str, Any] = {
+    "fit_intercept": False,
+    "dtype": "float64",
+    "metric": None,
+    "scale": None,
+}
 #: Alphas of ridge regression, in units of n^(-2/3).
 FACTORS = [2.0 ** (half / 2) for half in range(-8, 9)]
 
@@ -63,9 +70,8 @@ class Method:
             Sobolev(),
             self.make(self.size(n), seed),
             solver=KCGM(StopAfter(self.steps(n))),
-            fit_intercept=False,
-            dtype="float64",
             random_state=seed,
+            **SETTINGS,
         )
 
 
@@ -104,4 +110,4 @@ METHODS: dict[str, Method] = {
 def ridge(n: int, factor: float | None) -> KernelRegressor:
     """Return exact ridge regression with ``alpha = factor n^(-2/3)``, or by GCV for None."""
     alpha = "auto" if factor is None else factor * n**-RATE
-    return KernelRegressor(Sobolev(), FullKernel(), alpha, fit_intercept=False, dtype="float64")
+    return KernelRegressor(Sobolev(), FullKernel(), alpha, selection="gcv", **SETTINGS)

@@ -201,7 +201,13 @@ def measured(case: Case, sampling: str, size: int, by: Any = "gcv") -> Found:
     Alpha is chosen by generalized cross-validation where nothing else is said.
     """
     part = case.part
-    settings: Any = {"solver": "ridge", "dtype": "float64", "random_state": case.seed}
+    settings: Any = {
+        "solver": "ridge",
+        "dtype": "float64",
+        "random_state": case.seed,
+        "metric": None,
+        "scale": None,
+    }
     model = KernelRegressor(case.kernel, Landmarks(size, sampling), selection=by, **settings)
     start = time.perf_counter()
     model.fit(part.X, part.Y)

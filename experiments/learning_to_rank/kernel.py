@@ -62,6 +62,8 @@ def ranker(settings: Settings, X: Array, **alpha: Any) -> KernelRanker:
         RandomFeatures() if linear else Landmarks(settings["landmarks"]),
         pair_weighting=settings["pair_weighting"],
         random_state=SEED,
+        metric=None,
+        scale=None,
         **alpha,
     )
 
