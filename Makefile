@@ -9,7 +9,7 @@ else
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 endif
-EXPERIMENTS := kernel_conjugate_gradients distributed_random_features data_dependent_features \
+EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_features data_dependent_features \
 	distributed_ranking importance_labelling landmark_sampling learning_to_rank
 
 .PHONY: demo test test-all lint docs benchmarks experiments clean

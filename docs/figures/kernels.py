@@ -48,7 +48,7 @@ def main() -> None:
         # Units of the arc-cosine kernel pass through the origin: a column of ones shifts them.
         columns = (lambda t: np.column_stack([t, np.ones_like(t)])) if "arc" in name else None
         rows = columns or (lambda t: t[:, None])
-        model = KernelRegressor(kernel, selection="loo").fit(rows(x), y)
+        model = KernelRegressor(kernel, selection="loo", metric=None, scale=None).fit(rows(x), y)
         panel.plot(x, y, "o", color=style.LIGHT, markersize=3)
         panel.plot(grid, truth(grid), "--", color=style.GRAY, linewidth=1)
         panel.plot(grid, model.predict(rows(grid)), color=style.BLUE)

@@ -18,6 +18,7 @@ FIGURES = (
     "landmarks",
     "orthogonalization",
     "federated",
+    "metric",
 )
 
 
