@@ -296,9 +296,7 @@ def test_far_rows_do_not_mislead_it():
     rng = np.random.default_rng(0)
     X = np.r_[rng.standard_normal((300, 2)), 8 * rng.standard_normal((100, 2))]
     y = np.sin(X[:, 0]) + rng.standard_normal(len(X))
-    auto, gcv = (
-        regressor(selection=selection).fit(X, y) for selection in ("auto", "gcv")
-    )
+    auto, gcv = (regressor(selection=selection).fit(X, y) for selection in ("auto", "gcv"))
     assert auto.alpha_ >= gcv.alpha_
     classes = KernelClassifier(random_state=0).fit(X, y > 0)
     assert classes.cv_results_["criterion"] == "leave-one-out on all 400 rows"

@@ -16,9 +16,9 @@ from mercer.validation import MemoryLimitError, check_choice, check_count
 
 #: Up to this many rows, "auto" is the full kernel: exact, and takes a second or two.
 FULL_ROWS = 2000
-#: Landmarks of "auto": more than the default of a basis where they cost little, since products need
-#: no M x M sums.
-LANDMARKS = 4000
+#: The most landmarks of "auto", and rows for each: more than the default of a basis where they cost
+#: little, since products need no M x M sums.
+LANDMARKS, ROWS_EACH = 4000, 3
 #: Beyond this many values of functions, "auto" takes the default of a basis.
 VALUES = 4e8
 #: Below this many multiply-adds (n M^2), float64 costs less than about half a second.
@@ -128,8 +128,10 @@ def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransf
     if request.needs_sums:
         return Landmarks(), "landmarks, whose sums can be added over rows"
     by_products = request.solver is None or request.solver.needs == "products"
-    more = Landmarks(LANDMARKS) if by_products and n_rows * LANDMARKS <= VALUES else Landmarks()
-    return more.resized(more.wanted_size(n_rows)), f"landmarks: more than {FULL_ROWS} rows"
+    size = Landmarks().wanted_size(n_rows)
+    if by_products and n_rows * LANDMARKS <= VALUES:
+        size = max(size, min(LANDMARKS, n_rows // ROWS_EACH))
+    return Landmarks(size), f"landmarks: more than {FULL_ROWS} rows"
 
 
 def make_plan(rows: Shape, request: Request) -> Plan:
