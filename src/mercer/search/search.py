@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,13 +30,14 @@ from mercer.metric import (
     learned_matrix,
     quantile_scaling,
 )
+from mercer.plan import parse_memory
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.sampling import uniform_indices
 from mercer.search.metric_search import MetricSearch
 from mercer.search.sample import labelled_rows, sampled_rows
 from mercer.search.space import Space
-from mercer.search.trial import SmallFit, Trial, with_bandwidth
+from mercer.search.trial import BLOCK_ROWS, SmallFit, Trial, with_bandwidth
 
 #: A change must lower the squared error on held-out rows by this share to be kept.
 GAIN = 0.005
@@ -49,8 +51,6 @@ CLOSE = 1.1
 STEPS = (2.0, 0.5, 2**0.5, 0.5**0.5)
 #: The small fits have at most one function for so many rows: enough to compare candidates.
 ROWS_PER_FUNCTION = 3
-#: The most numbers in the sample of rows.
-SAMPLE_NUMBERS = 2**26
 #: Rows whose median distance sets the bandwidth.
 MEDIAN_ROWS = 300
 #: Rows that quantiles are taken from.
@@ -278,15 +278,15 @@ def search_kernel(
     seed = request.seeds.search()
     rng = np.random.default_rng(seed)
     small, targets = rows, request.targets
-    if limits.sample is not None:
-        size = max(FEWEST, min(limits.sample, SAMPLE_NUMBERS // max(1, rows.n_features)))
+    size, most = affordable(limits, rows.n_features, request.outputs, request.memory_limit)
+    if size is not None:
         small, targets = sampled_rows(rows, request.targets, size, rng)
     if labelled_rows(small, targets) < FEWEST:
         kernel, record = _first(rows, space, sums)
         return kernel, replace(record, seconds=time.perf_counter() - start)
     sample = small.take(uniform_indices(small.n_rows, MEDIAN_ROWS, rng))
     scalings = _scalings(space.scales, sums, small)
-    functions = min(limits.n_components, max(FEWEST, small.n_rows // ROWS_PER_FUNCTION))
+    functions = min(most, max(FEWEST, small.n_rows // ROWS_PER_FUNCTION))
     points = dense(small.take(uniform_indices(small.n_rows, functions, rng)))
     trial = Trial(small, targets, request, points, seed)
     search = Search(trial, space, scalings, sample, limits.rounds, _reporter(request))
@@ -306,6 +306,29 @@ def search_kernel(
         time.perf_counter() - start,
     )
     return search.kernel(best, matrix), record
+
+
+def affordable(
+    limits: MetricSearch, n_features: int, outputs: int, memory_limit: Any
+) -> tuple[int | None, int]:
+    """Return the rows and functions of the small fits that fit the memory limit.
+
+    >>> affordable(MetricSearch(), 20, 1, "1GB"), affordable(MetricSearch(), 20, 1, "30MB")
+    ((6000, 500), (6000, 250))
+    """
+    limit, size, functions = parse_memory(memory_limit), limits.sample, limits.n_components
+    while True:
+        # The sample and its scaled copy; matrices of folds and factors, solutions, and blocks.
+        sample = 16 * (size or 0) * n_features
+        matrices = 8 * functions * (14 * functions + 40 * outputs + 6 * BLOCK_ROWS)
+        if sample + matrices <= limit:
+            return size, functions
+        if sample > matrices and size is not None and size > FEWEST:
+            size = max(FEWEST, size // 2)
+        elif functions > FEWEST:
+            functions = max(FEWEST, functions // 2)
+        else:
+            return size, functions
 
 
 def _reporter(request: Request) -> Callable[[int, str], None] | None:
