@@ -48,8 +48,8 @@ class MetricSearch(BaseEstimator):
         self,
         form: str = "auto",
         rounds: int = 4,
-        sample: int | None = 6000,
-        n_components: int = 500,
+        sample: int | None = 8000,
+        n_components: int = 600,
     ) -> None:
         self.form = form
         self.rounds = rounds

@@ -314,7 +314,7 @@ def affordable(
     """Return the rows and functions of the small fits that fit the memory limit.
 
     >>> affordable(MetricSearch(), 20, 1, "1GB"), affordable(MetricSearch(), 20, 1, "30MB")
-    ((6000, 500), (6000, 250))
+    ((8000, 600), (8000, 300))
     """
     limit, size, functions = parse_memory(memory_limit), limits.sample, limits.n_components
     while True:
