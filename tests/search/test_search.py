@@ -243,3 +243,22 @@ def test_a_matern_that_is_named_keeps_its_smoothness():
     model = KernelRegressor(Matern(2.5), metric=FAST, random_state=0).fit(NARROW, SMOOTH)
     assert model.kernel_.kernel.nu == 2.5
     assert set(model.search_results_["kernel"].tolist()) == {"Matern(2.5)"}
+
+
+def test_rough_kernels_are_compared_with_more_functions():
+    X = np.random.default_rng(2).standard_normal((1000, 3))
+    small = MetricSearch(rounds=1, n_components=100)
+    many, few = (
+        KernelRegressor(basis=Landmarks(size), metric=small, alpha=1e-5, random_state=0)
+        for size in (500, 150)
+    )
+    y = np.abs(X[:, 0]) + 0.3 * np.sign(X[:, 1])
+    stages = many.fit(X, y).search_results_["stage"]
+    kernels = many.search_results_["kernel"][stages == "final"]
+    assert len(kernels) > 1
+    assert any(name.startswith("Laplacian") for name in kernels)
+    # A fit with few landmarks is not the one for which more functions would tell.
+    assert "final" not in few.fit(X, y).search_results_["stage"]
+    # Errors of more functions are not counted as a gain of the search.
+    alike = many.search_results_["error"][stages != "final"].min()
+    assert f"-> {alike:.3g} of" in many.fit_.search.describe()

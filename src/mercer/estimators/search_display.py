@@ -30,7 +30,8 @@ class SearchDisplay:
 
     Points are candidates, colored by the stage of the search: the scaling of columns, rounds of a
     diagonal and of a full metric, kernels, bandwidths, and rounds that are renewed with what was
-    chosen. The line is the lowest error so far.
+    chosen. The line is the lowest error so far. The last comparison of kernels, with more
+    functions, is left out: its errors are lower for that reason alone.
 
     Parameters
     ----------
@@ -82,7 +83,9 @@ class SearchDisplay:
                 "there was no search to plot: kernel, bandwidth, scale and metric were all given, "
                 "or there were too few rows"
             )
-        return cls(errors=found["error"], stages=found["stage"], name=name).plot(ax)
+        alike = found["stage"] != "final"
+        errors, stages = found["error"][alike], found["stage"][alike]
+        return cls(errors=errors, stages=stages, name=name).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Plot on the given axes, or in a new figure."""

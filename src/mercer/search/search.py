@@ -129,7 +129,7 @@ class Search:
             )
         )
         if self.report is not None:
-            best = min(row.error for row in self.tried)
+            best = min(row.error for row in self.tried if row.stage != "final")
             self.report(len(self.tried), f"held-out error {best:.3g}")
 
     def kernel(self, state: State, matrix: Array | None) -> Kernel:

@@ -10,7 +10,6 @@ from sklearn.base import clone
 
 from mercer.contracts import Array
 from mercer.kernels import Gaussian, Kernel, LaplacianL1, LaplacianL2, Matern
-from mercer.kernels.kernel import ESTIMATED
 from mercer.search.metric_search import MetricSearch
 from mercer.validation import check_choice
 
@@ -150,8 +149,3 @@ def _forms(
     if metric.form == "full" and sparse:
         raise ValueError("metric='full' would make sparse rows dense: use metric='diagonal'")
     return (metric.form,)
-
-
-def has_open_parameters(kernel: Kernel) -> bool:
-    """Return whether a kernel has parameters that come from rows."""
-    return bool(kernel.parameters_with(*ESTIMATED))

@@ -65,11 +65,10 @@ class Trial:
     ) -> None:
         self.rows, self.targets, self.intercept = rows, targets, request.intercept
         self.points, self.seed = points, seed
-        self.basis = Landmarks(sampling=points)
         small = replace(
             request,
             targets=targets,
-            basis=self.basis,
+            basis=Landmarks(sampling=points),
             solver=Ridge(),
             alpha=0.0,
             dtype="auto",
@@ -96,11 +95,6 @@ class Trial:
             found.append(self._fit(basis, folds, split))
         return found
 
-    def whole(self, kernel: Kernel, alpha: float | None = None) -> SmallFit:
-        """Return a fit of all rows, at the alpha that is best for the first split."""
-        basis, folds = self._moments(kernel)
-        return self._fit(basis, folds, 0 if self.splits > 1 else len(folds) - 1, whole=True)
-
     def _moments(self, kernel: Kernel) -> tuple[BasisTransformer, list[Moments]]:
         basis = Landmarks(sampling=self.points).fit_source(
             self.rows,  # type: ignore[arg-type]
@@ -114,9 +108,7 @@ class Trial:
         )
         return basis, folds
 
-    def _fit(
-        self, basis: BasisTransformer, folds: list[Moments], held: int, whole: bool = False
-    ) -> SmallFit:
+    def _fit(self, basis: BasisTransformer, folds: list[Moments], held: int) -> SmallFit:
         """Fit all folds but one, and choose alpha by that one."""
         total = folds[0]
         for fold in folds[1:]:
@@ -135,12 +127,8 @@ class Trial:
         nothing = fold.squared_error(np.zeros((len(found), len(units))), equations.mean_y).sum()
         best = int(np.nanargmin(np.where(np.isfinite(errors), errors, np.inf)))
         error = float(errors[best] / nothing) if nothing > 0 else 1.0
-        if whole:
-            system = MomentSystem([total], basis, self.intercept, units)
-            orthogonal = system.whitener.coefficients(system.spectrum.solve(alphas[best]))
-        else:
-            outputs = len(units)
-            orthogonal = found[:, best * outputs : (best + 1) * outputs]
+        outputs = len(units)
+        orthogonal = found[:, best * outputs : (best + 1) * outputs]
         return SmallFit(basis, basis.coefficients(orthogonal), max(error, 0.0))
 
     def gradients(self, fit: SmallFit, diagonal: bool, scaling: Scaling | None) -> Array:
