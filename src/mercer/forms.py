@@ -90,7 +90,7 @@ def by_products(work: Work) -> ProductSystem:
     rows, request, plan, basis = work.rows, work.request, work.plan, work.basis
     assert work.alpha is not None
     with work.clock.stage("preconditioner"):
-        preconditioner = _preconditioner(work)
+        preconditioner = _preconditioner(work, attempts=1)
         if preconditioner.factor is None:  # dependent functions
             basis.factorize(plan.may_widen)
             preconditioner = _preconditioner(work)
@@ -114,12 +114,14 @@ def by_products(work: Work) -> ProductSystem:
         return ProductSystem(held, basis, work.alpha, request.intercept, preconditioner, keep)
 
 
-def _preconditioner(work: Work) -> SamplePreconditioner | LandmarkPreconditioner:
+def _preconditioner(
+    work: Work, attempts: int = 12
+) -> SamplePreconditioner | LandmarkPreconditioner:
     rows, request, plan, basis = work.rows, work.request, work.plan, work.basis
     assert work.alpha is not None
     whole = plan.sample >= rows.n_rows
     if isinstance(basis, Landmarks) and not whole:
-        return LandmarkPreconditioner(basis, work.alpha)
+        return LandmarkPreconditioner(basis, work.alpha, attempts)
     rng = request.seeds.solve()
     sample, weight = sample_rows(rows, request.targets, plan.reading, plan.sample, rng)
     return SamplePreconditioner(basis, sample, weight, work.alpha, request.intercept, whole)

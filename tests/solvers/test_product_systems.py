@@ -124,6 +124,16 @@ def test_landmarks_as_the_sample(alike):
     np.testing.assert_allclose(inverse, inverse.T, rtol=1e-6)
 
 
+def test_dependent_landmarks_are_factored_with_a_shift():
+    basis = fitted(Landmarks(sampling=np.repeat(X[:10], 3, axis=0)), for_products=True)
+    assert LandmarkPreconditioner(basis, 0.01, attempts=1).factor is None
+    found = LandmarkPreconditioner(basis, 0.01, attempts=12)
+    gram = basis.gram()
+    P = gram @ gram / basis.size + (0.01 + 0.25 / basis.size) * gram
+    V = RNG.standard_normal((basis.size, 2))
+    np.testing.assert_allclose(gram @ found(P @ V), gram @ V, atol=1e-2)
+
+
 @over_pairs(basis=BASES, weight=[None, W], intercept=EITHER)
 def test_a_preconditioner_of_all_rows_inverts_the_system(basis, weight, intercept):
     basis = fitted(basis)

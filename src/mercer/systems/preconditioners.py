@@ -100,20 +100,30 @@ class LandmarkPreconditioner:
         The fitted basis.
     alpha : float
         The penalty of the system.
+    attempts : int
+        How often to try a Cholesky factorization, each time with a larger diagonal shift.
 
     Attributes
     ----------
     factor : array of shape (M, M) or None
-        The Cholesky factor of Gamma; None if Gamma is numerically singular.
+        The Cholesky factor of Gamma; None if all attempts failed.
     """
 
-    def __init__(self, basis: Any, alpha: float) -> None:
+    def __init__(self, basis: Any, alpha: float, attempts: int = 1) -> None:
         gram = basis.gram().T  # symmetric, and in Fortran order, so LAPACK makes no copy
         size = len(gram)
-        penalty = alpha + UNSEEN * float(np.mean(gram.diagonal())) / size
-        factor, info = lapack.dpotrf(gram, lower=1, clean=1)
-        self.factor = factor if info == 0 else None
-        if info != 0:
+        diagonal = gram.diagonal().copy()
+        penalty = alpha + UNSEEN * float(np.mean(diagonal)) / size
+        self.factor: Array | None = None
+        for attempt in range(attempts):
+            if attempt:  # any positive definite P will do: it costs steps, not accuracy
+                shift = size * np.finfo(np.float64).eps * 10**attempt
+                np.einsum("ii->i", gram)[...] = diagonal * (1.0 + shift)
+            factor, info = lapack.dpotrf(gram, lower=1, clean=1)
+            if info == 0:
+                self.factor = factor
+                break
+        if self.factor is None:
             return
         pivots = factor.diagonal() ** 2
         # With rounding the factors no longer commute exactly, and Gamma^-1 magnifies the asymmetry.
