@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import KernelClassifier, Landmarks, load_letter
+from mercer import Gaussian, KernelClassifier, Landmarks, load_letter
 
 
 def test_shapes_values_and_license():
@@ -23,6 +23,6 @@ def test_shapes_values_and_license():
 
 def test_letters_are_learnable():
     data = load_letter()
-    model = KernelClassifier(basis=Landmarks(200), random_state=0)
+    model = KernelClassifier(Gaussian(6.0), Landmarks(200), random_state=0)
     model.fit(data.X_train[:3000], data.y_train[:3000])
     assert model.score(data.X_test, data.y_test) > 0.75
