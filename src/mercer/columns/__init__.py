@@ -1,0 +1,4 @@
+"""Columns of a table: numbers, categories, gaps and dates become numbers.
+
+What is learned of a column is a sum over rows.
+"""
