@@ -1,0 +1,290 @@
+"""Dates written as text: ``formats(A + B) = formats(A) & formats(B)`` for two blocks of a column.
+
+How a column writes its dates is learned from its distinct strings (levels): a format survives if
+every level is a valid date in it, so blocks, shards and machines combine in any order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+
+from mercer.contracts import Array
+
+
+class DateFormat(Enum):
+    """How a column writes dates. All but the last two may have a time of day after the date.
+
+    Times are HH:MM, HH:MM:SS or with a fraction of a second, by 24 or by 12 hours (AM, PM). Months
+    are numbers or English names. The value of a member is its description.
+
+    >>> DateFormat("day.month.year")
+    <DateFormat.DAY_DOT: 'day.month.year'>
+    """
+
+    # The preferred ones first.
+    #: 2024-01-02, 2024-01-02T03:04:05.678Z, 2024-01-02 03:04:05+02:00
+    ISO = "year-month-day"
+    #: 2024/01/02
+    YEAR_SLASH = "year/month/day"
+    #: 1/2/2024, 01/02/24
+    MONTH_SLASH = "month/day/year"
+    #: 2/1/2024, 02/01/24
+    DAY_SLASH = "day/month/year"
+    #: 02-01-2024
+    DAY_DASH = "day-month-year"
+    #: 01-02-2024
+    MONTH_DASH = "month-day-year"
+    #: 2.1.2024, 02.01.24
+    DAY_DOT = "day.month.year"
+    #: 2 Jan 2024, 02-Jan-2024, 2nd January 2024
+    DAY_NAME = "day month-name year"
+    #: Jan 2, 2024
+    NAME_DAY = "month-name day, year"
+    #: 2024-03
+    YEAR_MONTH = "year-month"
+    #: 14:30, 14:30:05.678, 2:30 PM
+    TIME = "time of day"
+
+
+_CLOCK = (
+    r"(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)"
+    r"(?::(?P<second>[0-5]\d)(?:[.,](?P<fraction>\d{1,9}))?)?(?: ?(?P<half>[ap])\.?m\.?)?"
+)
+_ZONE = "(?: ?(?P<zone>Z|UTC|GMT|[-+\N{MINUS SIGN}](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?))?"
+_MONTH = (
+    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec"
+_NUMBERS = {name: number for number, name in enumerate(_NAMES.split(), 1)}
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>\d{4})"
+_SHORT_YEAR = r"(?P<year>\d{4}|\d\d)"
+_MICROSECONDS_A_DAY = 86_400_000_000
+
+
+def _compiled(date: str, time: str = f"(?:,? {{1,2}}{_CLOCK})?") -> re.Pattern[str]:
+    return re.compile(date + time, re.ASCII | re.IGNORECASE)
+
+
+_ISO = _compiled(
+    rf"{_YEAR}-(?P<month>\d{{1,2}})-(?P<day>\d{{1,2}})", f"(?:(?:T| {{1,2}}){_CLOCK}{_ZONE})?"
+)
+_YEAR_SLASH = _compiled(rf"{_YEAR}/(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})")
+_SLASH = _compiled(rf"(?P<day>\d{{1,2}})/(?P<month>\d{{1,2}})/{_SHORT_YEAR}")
+_DASH = _compiled(rf"(?P<day>\d{{1,2}})-(?P<month>\d{{1,2}})-{_YEAR}")
+_DOT = _compiled(rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.{_SHORT_YEAR}")
+_DAY_NAME = _compiled(rf"{_DAY}(?P<separator>[- ]){_MONTH}(?P=separator){_YEAR}")
+_NAME_DAY = _compiled(rf"{_MONTH} {_DAY},? {_YEAR}")
+# Years 1000 to 2999, and two digits of a month: other pairs of numbers are more often codes.
+_YEAR_MONTH = _compiled(r"(?P<year>[12]\d{3})-(?P<month>\d\d)", "")
+_TIME = _compiled("", _CLOCK)
+
+#: The formats that a pattern stands for, and whether its day and month are the other way round.
+_PATTERNS: dict[re.Pattern[str], dict[DateFormat, bool]] = {
+    _ISO: {DateFormat.ISO: False},
+    _YEAR_SLASH: {DateFormat.YEAR_SLASH: False},
+    _SLASH: {DateFormat.DAY_SLASH: False, DateFormat.MONTH_SLASH: True},
+    _DASH: {DateFormat.DAY_DASH: False, DateFormat.MONTH_DASH: True},
+    _DOT: {DateFormat.DAY_DOT: False},
+    _DAY_NAME: {DateFormat.DAY_NAME: False},
+    _NAME_DAY: {DateFormat.NAME_DAY: False},
+    _YEAR_MONTH: {DateFormat.YEAR_MONTH: False},
+    _TIME: {DateFormat.TIME: False},
+}
+_BY_FORMAT = {
+    format: (pattern, swapped)
+    for pattern, formats in _PATTERNS.items()
+    for format, swapped in formats.items()
+}
+
+Groups: TypeAlias = Sequence[str | None]
+
+
+def _year(text: str) -> int:
+    """Return a year of four digits, or of two: 69 to 99 are 1969 to 1999, others 2000 to 2068."""
+    year = int(text)
+    return year if len(text) > 2 else year + (1900 if year >= 69 else 2000)
+
+
+def _offset(zone: str) -> int:
+    """Return minutes east of UTC for Z, UTC, GMT, +02, +0200 or +02:00."""
+    if zone[0].isalpha():
+        return 0
+    minutes = 60 * int(zone[1:3]) + int(zone[-2:] if len(zone) > 3 else 0)
+    return minutes if zone[0] == "+" else -minutes
+
+
+class _Fields:
+    """The parts of matched dates, a column of text for each named group of the pattern."""
+
+    def __init__(self, pattern: re.Pattern[str], rows: list[Groups]) -> None:
+        names = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
+        self._columns: dict[str, Groups] = dict(zip(names, zip(*rows, strict=True), strict=False))
+        self._n = len(rows)
+
+    def text(self, name: str) -> Groups | None:
+        """Return a part as text, or None where no level has it."""
+        column = self._columns.get(name)
+        return column if column is not None and any(column) else None
+
+    def numbers(self, name: str, default: int) -> Array:
+        """Return a part as integers, with a default for levels without it."""
+        column = self.text(name)
+        if column is None:
+            return np.full(self._n, default)
+        return np.array([int(text) if text else default for text in column])
+
+    def months(self) -> Array:
+        """Return the months, from numbers or names."""
+        column = self.text("name")
+        if column is None:
+            return self.numbers("month", 1)
+        return np.array([_NUMBERS[text[:3].lower()] if text else 1 for text in column])
+
+    def years(self) -> Array:
+        """Return the years; times of day alone are of 1970."""
+        column = self.text("year")
+        if column is None:
+            return np.full(self._n, 1970)
+        return np.array([_year(text) if text else 1970 for text in column])
+
+    def clock(self) -> tuple[Array, Array]:
+        """Return microseconds since midnight, in UTC where an offset is given, and validity."""
+        if self.text("hour") is None:
+            return np.zeros(self._n, dtype=np.int64), np.ones(self._n, dtype=bool)
+        hour, valid = self.numbers("hour", 0), np.ones(self._n, dtype=bool)
+        if (halves := self.text("half")) is not None:
+            twelve = np.array([half is not None for half in halves])
+            afternoon = np.array([half is not None and half in "pP" for half in halves])
+            valid = ~twelve | ((hour >= 1) & (hour <= 12))
+            hour = np.where(twelve, hour % 12 + 12 * afternoon, hour)
+        minute = 60 * hour + self.numbers("minute", 0)
+        if (zones := self.text("zone")) is not None:
+            offsets = {zone: _offset(zone) if zone else 0 for zone in set(zones)}
+            minute = minute - np.array([offsets[zone] for zone in zones])
+        clock = (60 * minute + self.numbers("second", 0)) * 1_000_000
+        if (fractions := self.text("fraction")) is not None:
+            clock = clock + np.array([int((part or "")[:6].ljust(6, "0")) for part in fractions])
+        return clock, valid
+
+    def dates(self, swapped: bool) -> Array:
+        """Return datetime64[us], NaT where there is no such day or hour."""
+        year, month, day = self.years(), self.months(), self.numbers("day", 1)
+        if swapped:
+            month, day = day, month
+        clock, valid = self.clock()
+        valid = valid & (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+        first = np.where(valid, 12 * (year - 1970) + month - 1, 0).astype("datetime64[M]")
+        days = (first + 1).astype("datetime64[D]") - first.astype("datetime64[D]")
+        valid &= day <= days.astype(np.int64)
+        since = np.where(valid, (day - 1) * _MICROSECONDS_A_DAY + clock, 0)
+        dates: Array = first.astype("datetime64[us]") + since.astype("timedelta64[us]")
+        dates[~valid] = np.datetime64("NaT")
+        return dates
+
+
+_plain_iso = re.compile(
+    r"(?!0000)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII
+).fullmatch
+
+
+def _iso_dates(texts: list[str]) -> Array | None:
+    """Return plain ISO dates, which NumPy reads all at once, or None if one is not plain."""
+    if not all(map(_plain_iso, texts)):
+        return None
+    try:
+        return np.array(texts, dtype="datetime64[us]")
+    except ValueError:  # a day or an hour that does not exist
+        return None
+
+
+def _matched_fields(levels: list[str], pattern: re.Pattern[str]) -> _Fields | None:
+    """Return the parts of all levels, or None at the first that does not match."""
+    rows: list[Groups] = []
+    fullmatch = pattern.fullmatch
+    for level in levels:
+        match = fullmatch(level)
+        if match is None:
+            return None
+        rows.append(match.groups())
+    return _Fields(pattern, rows)
+
+
+def formats_of(levels: Iterable[str]) -> frozenset[DateFormat]:
+    """Return all formats in which every level is a valid date; none if these are not dates.
+
+    ``formats_of(A + B) == formats_of(A) & formats_of(B)``; no levels at all leave every format.
+
+    >>> formats_of(["2024-02-29", "2024-03-01 12:30"])
+    frozenset({<DateFormat.ISO: 'year-month-day'>})
+    >>> formats_of(["2024-02-30"])
+    frozenset()
+    >>> sorted(format.value for format in formats_of(["1/2/2024", "3/4/2024"]))
+    ['day/month/year', 'month/day/year']
+    """
+    texts = [level.strip() for level in levels]
+    if not texts:
+        return frozenset(DateFormat)
+    if _iso_dates(texts) is not None:
+        return frozenset([DateFormat.ISO])
+    fitting: set[DateFormat] = set()
+    for pattern, formats in _PATTERNS.items():
+        fields = _matched_fields(texts, pattern)
+        if fields is not None:
+            fitting.update(
+                format
+                for format, swapped in formats.items()
+                if not np.isnat(fields.dates(swapped)).any()
+            )
+    return frozenset(fitting)
+
+
+def is_ambiguous(formats: frozenset[DateFormat]) -> bool:
+    """Whether both day before month and month before day fit a column, which the caller should say.
+
+    >>> is_ambiguous(formats_of(["1/2/2024"])), is_ambiguous(formats_of(["1/2/2024", "13/2/2024"]))
+    (True, False)
+    """
+    # Both and no other: all formats, of a column without levels, are not ambiguous.
+    return any(len(both) == 2 and formats == set(both) for both in _PATTERNS.values())
+
+
+def preferred_format(formats: frozenset[DateFormat]) -> DateFormat | None:
+    """Return the format to read a column in, or None if there is none.
+
+    Where day and month can be either way round, the month comes first with slashes, and the day
+    comes first with dashes.
+
+    >>> preferred_format(formats_of(["1/2/2024"])), preferred_format(formats_of(["1-2-2024"]))
+    (<DateFormat.MONTH_SLASH: 'month/day/year'>, <DateFormat.DAY_DASH: 'day-month-year'>)
+    """
+    return next((format for format in DateFormat if format in formats), None)
+
+
+def parse_dates(levels: Iterable[str], format: DateFormat) -> Array:
+    """Return levels as datetime64[us], NaT where a level is no valid date in this format.
+
+    Times with an offset are converted to UTC, others are taken as they are; digits below a
+    microsecond are dropped. Times of day are of 1970-01-01, and a month is its first day.
+
+    >>> dates = parse_dates(["2.1.2024", "2.1.24 14:30", "30.2.2024"], DateFormat.DAY_DOT)
+    >>> dates.astype("datetime64[m]").astype(str).tolist()
+    ['2024-01-02T00:00', '2024-01-02T14:30', 'NaT']
+    """
+    texts = [level.strip() for level in levels]
+    if format is DateFormat.ISO and (plain := _iso_dates(texts)) is not None:
+        return plain
+    pattern, swapped = _BY_FORMAT[format]
+    matches = [pattern.fullmatch(text) for text in texts]
+    dates = np.full(len(matches), np.datetime64("NaT"), dtype="datetime64[us]")
+    matched = np.array([match is not None for match in matches], dtype=bool)
+    if matched.any():
+        rows: list[Groups] = [match.groups() for match in matches if match is not None]
+        dates[matched] = _Fields(pattern, rows).dates(swapped)
+    return dates
