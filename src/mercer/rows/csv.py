@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import os
-import re
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.rows.arrow import kind_of, label_dtype, reading, to_piece
+from mercer.rows.arrow import kind_of, label_dtype, to_piece
 from mercer.rows.checks import check_file
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import check_kinds, select_columns
+from mercer.rows.csv_lines import check_header, column_of, parsing, read_header
+from mercer.rows.dialect import GAPS, sniff
 from mercer.rows.file_source import FileSource
 from mercer.storage import pyarrow
 
@@ -26,6 +27,8 @@ READ_AHEAD = 80  # the most blocks that pyarrow's reader was measured to hold
 class CsvSource(FileSource):
     """Rows of a delimited text file with a first line of column names, ``.gz`` or not.
 
+    Delimiter, decimal sign, encoding and quotes are sniffed from the first megabyte: see
+    ``dialect``, and ``dialect.describe()`` for a sentence. Spaces around column names are removed.
     Opening it reads the whole file once, to count the rows and to find values that cannot be read.
     The first block of the file determines which columns are text; all numbers are read as float64,
     so a decimal may follow a million integers. Missing values become NaN. Every read starts at the
@@ -40,9 +43,11 @@ class CsvSource(FileSource):
     columns : list of str, or None
         Names of the features, in order; None means all the other columns.
     delimiter : str or None
-        None means a tab for ``.tsv`` files and a comma otherwise.
+        The character between values; None means that it is sniffed.
     query : str or None
         Name of the column with the query of each row, numbers or text without missing values.
+    decimal : {".", ","} or None
+        The decimal sign of numbers; None means that it is sniffed.
     """
 
     def __init__(
@@ -53,22 +58,22 @@ class CsvSource(FileSource):
         columns: Sequence[str] | None = None,
         delimiter: str | None = None,
         query: str | None = None,
+        decimal: str | None = None,
     ) -> None:
         self.path = check_file(path)
-        tabs = self.path.name.lower().endswith((".tsv", ".tsv.gz"))
-        self.delimiter = delimiter or ("\t" if tabs else ",")
-        if len(self.delimiter) != 1:
-            raise ValueError(f"delimiter must be one character, got {delimiter!r}")
-        self._names: list[str] = []
-        self._types: dict[str, Any] = {}
-        self._block_bytes = self._fitting_block()
-        with reading(self.path, "CSV", self._explain), self._reader() as reader:
-            found = dict(zip(reader.schema.names, reader.schema.types, strict=True))
-            self._names = reader.schema.names
-        self._check_header()
+        self.dialect = sniff(self.path, delimiter=delimiter, decimal=decimal)
+        self.delimiter = self.dialect.delimiter
+        self._header = read_header(self.path, self.dialect)
+        self._names = self._header.names
+        check_header(self._header, self.path, unnamed=columns is not None)
         self._selection = select_columns(
             self._names, str(self.path), target, weight, columns, query
         )
+        self._types: dict[str, Any] = {}
+        # A line must fit into a block.
+        self._block_bytes = max(BLOCK_BYTES, VALUE_BYTES * len(self._names))
+        with self._parsing(), self._reader() as reader:
+            found = dict(zip(reader.schema.names, reader.schema.types, strict=True))
         kinds = {
             # pyarrow reports text in an unsupported encoding as binary.
             name: "text that is not UTF-8" if str(type_) == "binary" else kind_of(type_)
@@ -97,7 +102,7 @@ class CsvSource(FileSource):
     ) -> Iterator[Piece]:
         names = self._selection.names(features=features, labels=labels)
         at = 0
-        with reading(self.path, "CSV", self._explain), self._reader(names) as reader:
+        with self._parsing(), self._reader(names) as reader:
             for batch in reader:
                 low, high = max(start - at, 0), min(stop - at, batch.num_rows)
                 at += batch.num_rows
@@ -121,12 +126,31 @@ class CsvSource(FileSource):
     def _reader(self, names: list[str] | None = None) -> Any:
         """Open the file for parsing, with the types known so far."""
         csv = pyarrow(".csv")
+        # pyarrow removes a byte order mark itself, and converts other encodings in Python.
+        utf8 = self.dialect.encoding in ("utf-8", "utf-8-sig")
         return csv.open_csv(
             self.path,
-            read_options=csv.ReadOptions(use_threads=False, block_size=self._block_bytes),
-            parse_options=csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-            convert_options=csv.ConvertOptions(column_types=self._types, include_columns=names),
+            read_options=csv.ReadOptions(
+                use_threads=False,
+                block_size=self._block_bytes,
+                column_names=self._names,
+                skip_rows_after_names=self._header.skip,
+                encoding="utf8" if utf8 else self.dialect.encoding,
+            ),
+            parse_options=csv.ParseOptions(
+                delimiter=self.delimiter, quote_char=self.dialect.quote, newlines_in_values=True
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=self._types,
+                include_columns=names,
+                null_values=sorted(GAPS.union(csv.ConvertOptions().null_values)),
+                decimal_point=self.dialect.decimal,
+            ),
         )
+
+    def _parsing(self) -> AbstractContextManager[None]:
+        """Explain errors of the parser, with the line of the file."""
+        return parsing(self.path, self.dialect, self._names)
 
     def _validate(self, found: dict[str, Any], kinds: dict[str, str]) -> int:
         """Determine the column types, read the whole file and return its number of rows."""
@@ -140,59 +164,18 @@ class CsvSource(FileSource):
         labels = (self._selection.target, self._selection.query)
         whole = {name for name in labels if name is not None and pa.types.is_integer(found[name])}
         self._types.update({name: found[name] for name in whole})
-        with reading(self.path, "CSV", self._explain):
+        with self._parsing():
             while True:
                 try:
                     return self._count()
                 except pa.ArrowInvalid as error:
-                    name = self._column_of(str(error))
-                    if name not in whole:
+                    decimal = column_of(str(error), self._names)
+                    if decimal is None or decimal not in whole:
                         raise
-                    whole.remove(name)
-                    self._types[name] = pa.float64()
+                    whole.remove(decimal)
+                    self._types[decimal] = pa.float64()
 
     def _count(self) -> int:
         """Return the number of rows after parsing and converting all of them."""
         with self._reader(self._selection.names()) as reader:
             return sum(batch.num_rows for batch in reader)
-
-    def _fitting_block(self) -> int:
-        """Return a block size for the parser that always holds a line."""
-        with (
-            reading(self.path, "CSV"),
-            io.BufferedReader(pyarrow().input_stream(str(self.path))) as stream,
-        ):
-            header = stream.readline()
-        return max(BLOCK_BYTES, VALUE_BYTES * (header.count(self.delimiter.encode()) + 1))
-
-    def _check_header(self) -> None:
-        """Raise ValueError if the first line is decimals, a row instead of column names."""
-        number = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
-        if all(number.fullmatch(name) for name in self._names) and not all(
-            name.strip().isdigit() for name in self._names
-        ):
-            raise ValueError(
-                f"{self.path} must start with a line of column names, got the numbers "
-                f"{', '.join(self._names[:5])}: add a line of names"
-            )
-
-    def _explain(self, message: str) -> str:
-        """Return a hint for an error message of pyarrow."""
-        if "Expected" in message and "columns" in message:
-            return "; every line must have as many values as the first: fix that line"
-        if "UTF8" in message:
-            return "; the text must be UTF-8: save the file in that encoding"
-        column = self._column_of(message)
-        if column:
-            return (
-                f"; column {column!r} has another type at the beginning of "
-                f"the file: fix that value, encode the column as numbers, or exclude it with "
-                f"columns="
-            )
-        return ""
-
-    def _column_of(self, message: str) -> str:
-        """Return the name of the column in an error message of pyarrow, or an empty string."""
-        column = re.search(r"In CSV column #(\d+)", message)
-        known = column is not None and int(column[1]) < len(self._names)
-        return self._names[int(column[1])] if column is not None and known else ""

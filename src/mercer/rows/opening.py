@@ -21,6 +21,8 @@ from mercer.validation import closest
 Columns = Sequence[str] | None
 #: Extensions of svmlight files; ``.txt`` may also be one.
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
+#: Extensions of delimited text.
+DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
 class Opener(Protocol):
@@ -46,6 +48,9 @@ def open_rows(
     columns: Columns = None,
     query: str | None = None,
     n_features: int | None = None,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
 ) -> RowSource:
     """Open a file, or a folder of Parquet files, by its extension.
 
@@ -67,12 +72,23 @@ def open_rows(
     n_features : int or None
         The number of features of an svmlight file, if it may lack the last ones. Not needed for
         other files.
+    delimiter, decimal : str or None
+        The character between values and the decimal sign of ``.csv`` and ``.tsv`` files; None means
+        that they are sniffed.
     """
     file = Path(path).expanduser()
     check_exists(file.absolute())
+    name = file.name.lower()
+    if name.endswith(DELIMITED) and not file.is_dir():
+        return CsvSource(file, target, weight, columns, delimiter, query, decimal)
+    for option, value in (("delimiter", delimiter), ("decimal", decimal)):
+        if value is not None:
+            raise ValueError(
+                f"{option} must be None for {file}, which is not delimited text "
+                f"({', '.join(DELIMITED)}), got {value!r}: omit it"
+            )
     if file.is_dir():
         return ParquetSource(file, target, weight, columns, query)
-    name = file.name.lower()
     for extension, opener in OPENERS.items():
         if name.endswith(extension):
             return opener(file, target, weight, columns, query=query)
@@ -80,7 +96,7 @@ def open_rows(
         return _open_svmlight(file, target, weight, columns, query, n_features)
     raise ValueError(
         f"the extension of {file} must be one of a supported file format, got "
-        f"{file.suffix or 'none'!r}{closest(file.suffix, (*OPENERS, *SVMLIGHT))}"
+        f"{file.suffix or 'none'!r}{closest(file.suffix, (*DELIMITED, *OPENERS, *SVMLIGHT))}"
     )
 
 
@@ -208,10 +224,6 @@ def _refuse_columns(path: Path, columns: Columns) -> None:
 
 
 OPENERS: dict[str, Opener] = {
-    ".csv": CsvSource,
-    ".csv.gz": CsvSource,
-    ".tsv": CsvSource,
-    ".tsv.gz": CsvSource,
     ".parquet": ParquetSource,
     ".npy": _open_npy,
     ".npz": _open_npz,
