@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,13 @@ def table(X: np.ndarray, **others: np.ndarray) -> pa.Table:
 def write(path: Path, *lines: str) -> Path:
     """Write lines of text."""
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    return path
+
+
+def put(path: Path, text: str, encoding: str = "utf-8") -> Path:
+    """Write text as it is, packed if the name says so."""
+    data = text.encode(encoding)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
 
 

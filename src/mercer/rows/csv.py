@@ -150,7 +150,7 @@ class CsvSource(FileSource):
 
     def _parsing(self) -> AbstractContextManager[None]:
         """Explain errors of the parser, with the line of the file."""
-        return parsing(self.path, self.dialect, self._names)
+        return parsing(self.path, self.dialect, self._header)
 
     def _validate(self, found: dict[str, Any], kinds: dict[str, str]) -> int:
         """Determine the column types, read the whole file and return its number of rows."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mercer.rows.arrow import reading
-from mercer.rows.dialect import ENCODINGS, Dialect, open_bytes, unclosed
+from mercer.rows.dialect import ENCODINGS, STATED, Dialect, open_bytes, unclosed
 from mercer.storage import pyarrow
 
 CONVERSION = re.compile(
@@ -40,7 +40,11 @@ def read_header(path: Path, dialect: Dialect) -> Header:
     """Return the column names; raise ValueError if there are no rows after them."""
     with reading(path, "CSV"), closing(records(path, dialect)) as lines:
         try:
-            skip, (line, names) = next(row for row in enumerate(lines, 1) if row[1][1])
+            skip, (line, names) = next(
+                (skip, (line, values))
+                for skip, (line, values) in enumerate(lines, 1)
+                if values and not (line == 1 and STATED.fullmatch(dialect.delimiter.join(values)))
+            )
         except csv.Error as error:
             raise ValueError(unclosed(path, 1)) from error
         try:
@@ -89,7 +93,7 @@ def records(path: Path, dialect: Dialect) -> Generator[tuple[int, list[str]], No
 
 
 @contextmanager
-def parsing(path: Path, dialect: Dialect, names: list[str]) -> Iterator[None]:
+def parsing(path: Path, dialect: Dialect, header: Header) -> Iterator[None]:
     """Add the file, the line and what to do to errors of pyarrow."""
     try:
         with reading(path, "CSV"):
@@ -99,7 +103,7 @@ def parsing(path: Path, dialect: Dialect, names: list[str]) -> Iterator[None]:
     except ValueError as error:
         if not isinstance(error.__cause__, pyarrow().ArrowInvalid):
             raise
-        explained = _explained(str(error.__cause__).strip(), path, dialect, names)
+        explained = _explained(str(error.__cause__).strip(), path, dialect, header)
         if explained is None:
             raise
         raise ValueError(f"{path} cannot be read as CSV: {explained}") from error.__cause__
@@ -111,14 +115,15 @@ def column_of(message: str, names: list[str]) -> str | None:
     return names[int(column[1])] if column is not None and int(column[1]) < len(names) else None
 
 
-def _explained(message: str, path: Path, dialect: Dialect, names: list[str]) -> str | None:
+def _explained(message: str, path: Path, dialect: Dialect, header: Header) -> str | None:
     """Return an error message of pyarrow with the line of the file, None if it is not known."""
     if "UTF8" in message:
         return _undecodable(path, dialect)
+    names = header.names
     ragged = RAGGED.search(message)
     if ragged is not None:
-        where = _line(path, dialect, lambda values: len(values) != len(names))
-        one = "; one column of text or decimal commas needs another" * (len(names) == 1)
+        where = _line(path, dialect, header, lambda values: len(values) != len(names))
+        one = ", to ';' for one column of text or of decimal commas" * (len(names) == 1)
         return (
             f"Expected {ragged[1]} columns, got {ragged[2]} at {where}{ragged[3]}; every line must "
             f"have as many values as the first, with {dialect.separators} between them: fix that "
@@ -127,10 +132,12 @@ def _explained(message: str, path: Path, dialect: Dialect, names: list[str]) -> 
     conversion = CONVERSION.search(message)
     if conversion is not None:
         index, value = int(conversion[1]), conversion[2].strip()
-        where = _line(path, dialect, lambda row: index < len(row) and row[index].strip() == value)
+        where = _line(
+            path, dialect, header, lambda row: index < len(row) and row[index].strip() == value
+        )
         name = column_of(message, names)
         return (
-            f"invalid value {conversion[2]!r} in column {name!r} at {where}, where column {name!r} "
+            f"invalid value {conversion[2]!r} in column {name!r} at {where}, but column {name!r} "
             f"has another type at the beginning of the file: fix that value, encode the column as "
             f"numbers, or exclude it with columns="
         )
@@ -152,12 +159,12 @@ def _undecodable(path: Path, dialect: Dialect) -> str:
     )
 
 
-def _line(path: Path, dialect: Dialect, wrong: Callable[[list[str]], bool]) -> str:
-    """Return the first line whose values are wrong, in words."""
+def _line(path: Path, dialect: Dialect, header: Header, wrong: Callable[[list[str]], bool]) -> str:
+    """Return the first line after the header whose values are wrong, in words."""
     line = 0
     try:
         for line, values in records(path, dialect):
-            if values and wrong(values):
+            if values and line > header.line and wrong(values):
                 return f"line {line} of {path.name}"
     except csv.Error:  # a value that is too long for this reader, but not for pyarrow
         return f"a line after line {line} of {path.name}"

@@ -33,6 +33,8 @@ ENCODINGS = {
 GAPS = frozenset({"", "NA", "N/A", "n/a", "null", "NULL", "NaN", "nan", "None", "?", "-"})
 NEARLY_ALL = 0.9  # the share of lines or values that a dialect must fit
 
+# A first line by which Excel states the delimiter.
+STATED = re.compile(r"sep=(.)(?![^\r\n])")
 WHOLE = re.compile(r"[-+]?\d+([eE][-+]?\d+)?")
 # Per decimal sign: a number with a fraction, perhaps with thousands, and thousands without one.
 FRACTION = {
@@ -77,8 +79,9 @@ def sniff(
 
     The delimiter is the one that cuts (nearly) all lines into as many values, at least two, as the
     first line; quoted values may contain delimiters and line breaks. A file in which none does
-    has one column. Decimal commas are recognized by columns of values such as 3,14, unless the
-    delimiter is a comma. What is given is not sniffed.
+    has one column. A first line such as ``sep=;``, as for Excel, is followed. Decimal commas are
+    recognized by columns of values such as 3,14, unless the delimiter is a comma. What is given is
+    not sniffed.
 
     Parameters
     ----------
@@ -98,6 +101,9 @@ def sniff(
         data = stream.read(SAMPLE_BYTES)
         whole = not stream.read(1)
     encoding, text = _decoded(data, file, whole=whole)
+    stated = STATED.match(text)
+    if stated is not None:  # the end of that line stays, so that lines are counted right
+        delimiter, text = delimiter or check_delimiter(stated[1]), text[stated.end() :]
     if not text.strip():
         raise ValueError(
             f"{file} must start with a line of column names, but is empty: write it again"
