@@ -1,6 +1,7 @@
 """Least-squares kernel learning from a laptop to a cluster."""
 
 from mercer.bases import FullKernel, Landmarks, RandomFeatures, Sketch
+from mercer.columns import TableEncoder
 from mercer.combine import Average, ConjugateRounds, ExactSum, NewtonRounds
 from mercer.datasets import load_letter
 from mercer.estimators import (
@@ -95,6 +96,7 @@ __all__ = [
     "StopByFolds",
     "StopOnHeldOut",
     "Sum",
+    "TableEncoder",
     "load",
     "load_letter",
     "open_rows",

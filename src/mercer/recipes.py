@@ -183,7 +183,8 @@ def recipe(
     parts: dict[str, Any] = {"kernel": kernel, "basis": basis}
     if found.solver is not None:
         choices = {"selection": found.selection, "metric": None, "scale": None}
-        parts.update(solver=found.solver(), **choices)
+        table = {"columns": None, "missing": "error", "unlabelled": "use"}
+        parts.update(solver=found.solver(), **choices, **table)
     if found.combine is not None:
         if "shards" not in parameters and "engine" not in parameters:
             raise ValueError(

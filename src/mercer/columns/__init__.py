@@ -2,3 +2,8 @@
 
 What is learned of a column is a sum over rows.
 """
+
+from mercer.columns.table_encoder import TableEncoder
+from mercer.columns.table_encoding import TableEncoding
+
+__all__ = ["TableEncoder", "TableEncoding"]

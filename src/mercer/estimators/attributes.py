@@ -70,7 +70,9 @@ class FittedAttributes(BaseEstimator):
     def feature_importances_(self) -> Array:
         """The mean squared derivative by each column, in standard deviations; they add up to 1."""
         check_is_fitted(self, "fit_")
-        return importances_of(self.fit_)
+        found = importances_of(self.fit_)
+        fitted = getattr(self, "columns_", None)
+        return found if fitted is None else fitted.encoding_.by_column(found)
 
     @property
     def search_results_(self) -> dict[str, Array] | None:
@@ -134,7 +136,9 @@ class FittedAttributes(BaseEstimator):
         check_is_fitted(self, "fit_")
         scores = self.fit_.scores
         label = getattr(scores, "label", "") or as_criterion(self.selection).label
-        return summarize(type(self).__name__, self.fit_, label, self._targets)
+        columns = getattr(self, "columns_", None)
+        encoding = None if columns is None else columns.encoding_
+        return summarize(type(self).__name__, self.fit_, label, self._targets, encoding)
 
 
 def check_sums(found: Fit) -> None:

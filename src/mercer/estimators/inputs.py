@@ -9,19 +9,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    validate_data,
+)
 
 from mercer.contracts import Array, RowSource, TargetKind
 from mercer.estimators.asked import accepts_sparse, is_pairwise
+from mercer.estimators.encoding import warn_of_dropped
 from mercer.estimators.targets import missing
 from mercer.rows import ArraySource, as_source, names_columns, open_rows
-from mercer.rows.frames import from_frame
+from mercer.rows.frames import from_frame, table_of
+from mercer.rows.table import Table
 from mercer.validation import (
     check_finite,
     check_same_length,
     check_total_weight,
     check_weight,
-    warn,
+    closest,
 )
 
 
@@ -67,7 +74,10 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
     """Return rows as a source, checked as far as possible without reading files."""
     X, y, weight, query = given.X, given.y, given.weight, given.query
     if isinstance(X, (str, Path, RowSource)):
-        source = X if isinstance(X, RowSource) else as_source(X, y, weight, query)
+        raw = takes_tables(estimator)
+        source = X if isinstance(X, RowSource) else as_source(X, y, weight, query, raw=raw)
+        if not raw and getattr(source, "raw", False):
+            source = source.as_numbers()  # type: ignore[attr-defined]
         if X is source and not (y is None and weight is None and query is None):
             as_source(X, y, weight, query)  # raises an error that says why
         if not source.has_target:
@@ -77,6 +87,8 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
             )
         check_features(estimator, source, reset=reset)
         return in_query_order(RowInput(source))
+    if takes_tables(estimator):
+        X, y, weight, query = with_named_columns(X, y, weight, query)
     X = validated_rows(estimator, X, reset=reset)
     if y is None:
         raise ValueError(
@@ -93,26 +105,26 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
             )
         check_same_length(X.shape[0], query, "qid")
     absent = missing(y)
-    if absent.any() and not given.expects_unlabelled:
-        warn(
-            f"{int(absent.sum())} of {len(absent)} rows have no label (NaN or None) and are "
-            f"used as unlabelled rows; drop them if that is not intended, or pass "
-            f"them as X_unlabelled"
-        )
     names = getattr(estimator, "feature_names_in_", None)
     present = None
+    counts = np.ones(len(absent), dtype=bool)
     if weight is not None:
-        weight = _check_sample_weight(weight, X, dtype=np.float64)
+        weight = _check_sample_weight(weight, y, dtype=np.float64)
         check_weight(weight)
         check_total_weight(weight.sum())
-        counts = weight > 0
-        if not counts.all():  # rows with weight 0 are dropped
+        counts = weight > 0  # rows with weight 0 are dropped
+    if estimator.unlabelled == "drop" and not given.expects_unlabelled and absent.any():
+        warn_of_dropped(int(absent.sum()), len(absent))
+        counts, absent = counts & ~absent, np.zeros(0, dtype=bool)
+    if not counts.all():
+        if not isinstance(X, Table) and not takes_tables(estimator):
             check_finite(X, names=names)
-            present = np.flatnonzero(counts)
-            X, y, weight = X[counts], y[counts], weight[counts]
-            query = None if query is None else query[counts]
-            if is_pairwise(estimator.kernel):
-                X = X[:, counts]
+        present = np.flatnonzero(counts)
+        X, y = X[counts], y[counts]
+        weight = None if weight is None else weight[counts]
+        query = None if query is None else query[counts]
+        if is_pairwise(estimator.kernel):
+            X = X[:, counts]
     source = ArraySource(X, y, weight, None if names is None else [str(n) for n in names])
     source = source if query is None else source.with_queries(query)
     return in_query_order(RowInput(source, bool(absent.any()), present))
@@ -129,9 +141,43 @@ def in_query_order(rows: RowInput) -> RowInput:
     return RowInput(source.at(order), rows.unlabelled, present)
 
 
+def takes_tables(estimator: Any) -> bool:
+    """Return whether columns may be of any kind, to be encoded."""
+    return getattr(estimator, "columns", None) is not None and not is_pairwise(estimator.kernel)
+
+
+def with_named_columns(X: Any, y: Any, weight: Any, query: Any) -> tuple[Any, Any, Any, Any]:
+    """Take y, weights and queries that are named from the columns of a data frame."""
+    named = [value for value in (y, weight, query) if isinstance(value, str)]
+    if not named or not hasattr(X, "columns") or isinstance(X, (str, Path)):
+        return X, y, weight, query
+    names = [str(name) for name in X.columns]
+    for name in named:
+        if name not in names:
+            raise ValueError(f"the data frame has no column {name!r}{closest(name, names)}")
+    parts = [
+        np.asarray(X[value]) if isinstance(value, str) else value for value in (y, weight, query)
+    ]
+    rest = [name for name in X.columns if str(name) not in named]
+    return X[rest], *parts  # type: ignore[return-value]
+
+
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as numeric rows, validated as in scikit-learn."""
+    """Return X as numeric rows, or as a table, validated as in scikit-learn."""
     pairwise = is_pairwise(estimator.kernel)
+    if takes_tables(estimator):
+        if isinstance(X, list) and X and isinstance(X[0], (list, tuple)):
+            X = np.array(X, dtype=object) if any(holds_text(row) for row in X) else X
+        table = table_of(X)
+        if table is not None:
+            _check_n_features(estimator, X, reset=reset)
+            _check_feature_names(estimator, X, reset=reset)
+            if not table.n_rows:
+                raise ValueError(
+                    f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is "
+                    f"required by {type(estimator).__name__}."
+                )
+            return table
     try:
         X = validate_data(
             estimator,
@@ -152,6 +198,11 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"got shape {X.shape}"
         )
     return X
+
+
+def holds_text(row: Any) -> bool:
+    """Return whether a row of a list has text or gaps in it."""
+    return any(value is None or isinstance(value, str) for value in row)
 
 
 def check_features(estimator: Any, source: Any, *, reset: bool) -> None:
@@ -187,9 +238,12 @@ def rows_to_predict(estimator: Any, X: Any) -> RowSource:
             X,
             columns=columns if names_columns(X) else None,
             n_features=estimator.n_features_in_,
+            raw=takes_tables(estimator),
         )
     if isinstance(X, RowSource):
         check_features(estimator, X, reset=False)
+        if getattr(X, "raw", False) and not takes_tables(estimator):
+            return X.as_numbers()  # type: ignore[attr-defined]
         return X
     rows = validated_rows(estimator, X, reset=False)
     return ArraySource(rows, feature_names=None if names is None else list(names))

@@ -11,14 +11,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis
-from mercer.combine import Combination, ExactSum, as_combination
+from mercer.columns import TableEncoder
+from mercer.combine import Combination, ExactSum
 from mercer.contracts import Array, TargetKind, Targets
 from mercer.estimators.asked import accepts_sparse, is_pairwise
 from mercer.estimators.attributes import FittedAttributes
 from mercer.estimators.batches import can_add_rows, first_batch, with_rows
 from mercer.estimators.drawn_rows import warn_of_missing_weights
-from mercer.estimators.inputs import Given, unchanged_on_error
-from mercer.estimators.parameters import request_of
+from mercer.estimators.inputs import Given, takes_tables, unchanged_on_error
+from mercer.estimators.parameters import request_of, with_objects
 from mercer.estimators.predicting import in_units, values_of
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.resuming import fingerprint_of
@@ -39,21 +40,6 @@ from mercer.selection import Criterion, as_criterion
 from mercer.solvers import BaseSolver, Ridge, as_solver
 from mercer.validation import warn
 
-#: Parameters that are objects and can also be given by name.
-_NAMED: dict[str, Callable[[Any], Any]] = {
-    "kernel": as_kernel,
-    "basis": as_basis,
-    "solver": as_solver,
-    "selection": as_criterion,
-    "combine": as_combination,
-}
-
-
-_EXAMPLES = {
-    "basis": "basis='landmarks' or basis='random_features'",
-    "kernel": "kernel='gaussian' or another",
-}
-
 
 class KernelEstimator(FittedAttributes):
     """Base class: ``min_f (1/W) sum_i w_i (f(x_i) - y_i)^2 + alpha ||f||^2`` in an RKHS.
@@ -62,6 +48,7 @@ class KernelEstimator(FittedAttributes):
     (:meth:`_request`), and the rows, which :func:`~mercer.estimators.sharding.opened_rows` opens.
     """
 
+    columns_: TableEncoder | None
     _fitted_to: str | None
     _seed: int | None  # of a fit over shards
 
@@ -73,6 +60,9 @@ class KernelEstimator(FittedAttributes):
         *,
         metric: Any = "auto",
         scale: str | None = "auto",
+        columns: Any = "auto",
+        missing: str = "fill",
+        unlabelled: str = "drop",
         alphas: Any = None,
         selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
@@ -94,6 +84,9 @@ class KernelEstimator(FittedAttributes):
         self.alpha = alpha
         self.metric = metric
         self.scale = scale
+        self.columns = columns
+        self.missing = missing
+        self.unlabelled = unlabelled
         self.alphas = alphas
         self.selection = selection
         self.solver = solver
@@ -135,13 +128,13 @@ class KernelEstimator(FittedAttributes):
         Parameters
         ----------
         X : array, data frame, sparse rows, path, row source, list of paths or Dask collection
-            Numeric rows. A path (.npy, .npz, .csv, .tsv, .csv.gz, .parquet or a folder of Parquet
-            files) or a source from :func:`mercer.open_rows` is read in blocks and never loaded as a
-            whole. The files of a list, and the partitions of a Dask array or data frame, are
-            shards.
-        y : array of shape (n,) or (n, k), or the name of the target column of a file
-            Targets. Rows where y is NaN (or None, for classes) are unlabelled: they count in sums
-            over x only, not in sums with y.
+            Rows of numbers, or a table with text, dates and gaps (see ``columns``). A path (.npy,
+            .npz, .csv, .tsv, .csv.gz, .parquet or a folder of Parquet files) or a source from
+            :func:`mercer.open_rows` is read in blocks and never loaded as a whole. The files of a
+            list, and the partitions of a Dask array or data frame, are shards.
+        y : array of shape (n,) or (n, k), or the name of a column of a file or data frame
+            Targets. Rows where y is missing (NaN or None) are left out, or, with
+            ``unlabelled="use"``, count in sums over x only, not in sums with y.
         sample_weight : array of shape (n,), or the name of a column of a file
             Nonnegative weights; weight 2 is equivalent to repeating the row.
         shard_labels : array of shape (n,) or None
@@ -253,13 +246,6 @@ class KernelEstimator(FittedAttributes):
             if indices is not None:  # predictions with a precomputed kernel have one column per row
                 found.basis.indices_ = opened.present[indices]
         self._adopt(found)
-        folds = found.folds or []
-        rows, labelled = sum(f.rows for f in folds), sum(f.target_rows for f in folds)
-        if labelled < rows and not opened.unlabelled:  # only known after files are read
-            warn(
-                f"{rows - labelled} of {rows} rows have no label and are used as unlabelled rows; "
-                f"drop them if that is not intended"
-            )
         if not found.solution.status.succeeded:
             warn(f"{found.solution.status.value}: {found.solution.reason}")
         if self.verbose > 1:
@@ -315,16 +301,7 @@ class KernelEstimator(FittedAttributes):
         If a parameter is invalid, none is changed.
         """
         before = self.get_params(deep=False)
-        for name, as_object in _NAMED.items():
-            if name not in before:  # not a parameter of this estimator
-                continue
-            value = params.get(name, before[name])
-            if isinstance(value, str) and any(key.startswith(f"{name}__") for key in params):
-                if value == "auto" and name in ("basis", "kernel"):
-                    raise ValueError(f"{name}='auto' has no parameters: set {_EXAMPLES[name]} too")
-                params[name] = as_object(value)
-            elif any(key.startswith(f"{name}__") for key in params):
-                params[name] = clone(value)  # so that an error leaves the old one unchanged
+        params = with_objects(before, params)
         try:
             super().set_params(**params)
         except (AttributeError, TypeError, ValueError):
@@ -338,6 +315,9 @@ class KernelEstimator(FittedAttributes):
         if isinstance(self.kernel, (str, Kernel)):
             tags.input_tags.sparse = accepts_sparse(self.kernel)
             tags.input_tags.pairwise = is_pairwise(self.kernel)
+            tables = takes_tables(self)
+            tags.input_tags.string = tags.input_tags.categorical = tables
+            tags.input_tags.allow_nan = tables and self.missing == "fill"
         return tags
 
     # Engines are connections: they are neither copied nor stored.

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from sklearn.base import clone
+
 from mercer.bases import BasisTransformer, as_basis
+from mercer.combine import as_combination
 from mercer.estimators.asked import asked_kernel
+from mercer.estimators.encoding import asked_encoder
 from mercer.estimators.sharding import check_sharding
+from mercer.kernels import as_kernel
 from mercer.plan import parse_memory
 from mercer.request import Request
 from mercer.search import SCALES, as_metric
@@ -14,6 +20,38 @@ from mercer.search.space import auto_kernels
 from mercer.selection import as_criterion
 from mercer.solvers import as_solver
 from mercer.validation import check_alphas, check_choice, check_flag, check_number
+
+#: Parameters that are objects and can also be given by name.
+NAMED: dict[str, Callable[[Any], Any]] = {
+    "kernel": as_kernel,
+    "basis": as_basis,
+    "solver": as_solver,
+    "selection": as_criterion,
+    "combine": as_combination,
+}
+_EXAMPLES = {
+    "basis": "basis='landmarks' or basis='random_features'",
+    "kernel": "kernel='gaussian' or another",
+}
+
+
+def with_objects(before: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters in which a name is an object if a parameter of it is set too.
+
+    Objects that are changed are copied, so that an error leaves the old ones as they were.
+    """
+    params = dict(params)
+    for name, as_object in NAMED.items():
+        if name not in before or not any(key.startswith(f"{name}__") for key in params):
+            continue
+        value = params.get(name, before[name])
+        if not isinstance(value, str):
+            params[name] = clone(value)
+            continue
+        if value == "auto" and name in _EXAMPLES:
+            raise ValueError(f"{name}='auto' has no parameters: set {_EXAMPLES[name]} too")
+        params[name] = as_object(value)
+    return params
 
 
 def request_of(estimator: Any, targets: Any) -> Request:
@@ -26,6 +64,7 @@ def request_of(estimator: Any, targets: Any) -> Request:
             )
         hint = "; alpha is relative to the mean loss: scikit-learn's KernelRidge alpha / n"
         alpha = check_number(estimator.alpha, "alpha", minimum=0.0, hint=hint)
+    asked_encoder(estimator)
     as_metric(estimator.metric)
     if estimator.scale is not None:
         check_choice(estimator.scale, "scale", list(SCALES))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.contracts import Array
 from mercer.engines import Lanes
+from mercer.estimators.encoding import encoded_to_predict, warn_of_notes
 from mercer.estimators.inputs import rows_to_predict
 from mercer.refit import coefficients_of_steps
 from mercer.request import Request
@@ -23,7 +24,8 @@ TOGETHER = 64
 def values_of(model: Any, X: Any, solution: tuple[Array, Array] | None = None) -> Array:
     """Return f(x), of shape (n, k), in blocks; ``solution`` replaces that of the model."""
     check_is_fitted(model, "fit_")
-    source, basis = rows_to_predict(model, X), model.basis_
+    source, notes = encoded_to_predict(model, rows_to_predict(model, X))
+    basis = model.basis_
     coefficients, intercept = (model.coef_, model.intercept_) if solution is None else solution
     evaluate, coefficients, width = basis.prediction(coefficients)
     out = np.empty((source.n_rows, coefficients.shape[1]))
@@ -44,6 +46,7 @@ def values_of(model: Any, X: Any, solution: tuple[Array, Array] | None = None) -
 
     lanes = 1 if source.n_rows <= block_rows else None
     Lanes(list, lanes).run(source.blocks(block_rows), predict_block)
+    warn_of_notes(notes, source.n_rows)
     out += intercept
     return out
 

@@ -50,9 +50,8 @@ class RankTargets(RegressionTargets):
     @classmethod
     def of_source(cls, source: RowSource, weighting: Any, seed: int) -> RankTargets:
         """Compute scale and queries from a source."""
-        first = next(iter(source.targets(ROWS)), np.zeros(0))
-        found = RegressionTargets.of(first, True)
-        return cls(found.origin, found.scale, found.columns, weighting, seed=seed)._with(
+        found = RegressionTargets.of_source(source, True)
+        return cls(**vars(found), weighting=weighting, seed=seed)._with(
             describe_queries(source, ROWS)
         )
 
@@ -61,7 +60,7 @@ class RankTargets(RegressionTargets):
         """Compute scale and queries from the summaries of shards."""
         found = RegressionTargets.pooled([part.relevance for part in summaries], True)
         queries = [part.queries for part in summaries if part.queries is not None]
-        return cls(found.origin, found.scale, found.columns, weighting, seed=seed)._with(
+        return cls(**vars(found), weighting=weighting, seed=seed)._with(
             QueryTotals.pooled(queries) if queries else None
         )
 

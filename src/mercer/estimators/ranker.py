@@ -35,7 +35,7 @@ class KernelRanker(KernelEstimator):
 
     Parameters
     ----------
-    kernel, basis, alpha, metric, scale, alphas, solver, dtype, memory_limit, random_state, verbose
+    kernel, basis, alpha, metric, scale, columns, missing, unlabelled, alphas, solver, dtype, memory_limit, random_state, verbose
         As in :class:`KernelRegressor`; alpha is relative to the mean over pairs.
     selection : "auto", "gcv", "kfold", "loo" or criterion object
         How alpha is chosen; folds contain whole queries, and "auto" and "loo" leave out one query
@@ -82,6 +82,9 @@ class KernelRanker(KernelEstimator):
         *,
         metric: Any = "auto",
         scale: str | None = "auto",
+        columns: Any = "auto",
+        missing: str = "fill",
+        unlabelled: str = "drop",
         alphas: Any = None,
         selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
@@ -102,6 +105,9 @@ class KernelRanker(KernelEstimator):
         self.alpha = alpha
         self.metric = metric
         self.scale = scale
+        self.columns = columns
+        self.missing = missing
+        self.unlabelled = unlabelled
         self.alphas = alphas
         self.selection = selection
         self.solver = solver

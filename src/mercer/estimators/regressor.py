@@ -49,6 +49,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         to normal quantiles ("quantile"), whichever held-out rows prefer ("auto"), or left as they
         are. "auto" leaves them if the kernel has a numeric bandwidth, which is in the units of X,
         if the metric is an array, and for precomputed, periodic spline and Sobolev kernels.
+    columns : "auto", None, dict or TableEncoder
+        What the columns of a data frame, a file or an array of objects are: "auto" looks at them,
+        a dict names the kinds of some (``{"zip": "category", "id": "drop"}``), and a
+        :class:`TableEncoder` has further parameters. Categories, dates and gaps become numbers;
+        columns of numbers stay as they are. None refuses anything but numbers.
+    missing : {"fill", "error"}
+        Whether missing values in X are filled, with an indicator where they are many, or refused.
+    unlabelled : {"drop", "use"}
+        What happens to rows where y is missing: left out, or used in sums over x.
     alphas : array or None
         The candidates for ``alpha="auto"``; None means 20 values based on the spectrum.
     selection : "auto", "gcv", "kfold", "loo" or criterion object
@@ -109,7 +118,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     metric_ : array of shape (d,) or (d, r), or None
         P, which acts on scaled columns; ``kernel_.metric`` maps rows to coordinates.
     feature_importances_ : array of shape (d,)
-        The mean squared derivative by each scaled column; they add up to 1.
+        The mean squared derivative by each scaled column; they add up to 1. Those of the columns
+        that a column of a table became are added.
+    columns_ : TableEncoder or None
+        What became of each column.
     search_results_ : dict or None
         All candidates of the search, as columns of a table: "stage", "kernel", "factor" (of the
         median distance), "scale", "metric", "round", "error" on held-out rows, and "seconds".

@@ -20,7 +20,8 @@ from mercer.contracts import Array, Engine, Progress, Seeds, TargetKind, Targets
 from mercer.engines import as_engine
 from mercer.engines.journal import Journal
 from mercer.estimators.asked import is_pairwise
-from mercer.estimators.inputs import Given, check_features, read_rows
+from mercer.estimators.encoding import with_encoded_columns, with_labels_only
+from mercer.estimators.inputs import Given, check_features, read_rows, takes_tables
 from mercer.request import ByPurpose, OneStream
 from mercer.rows import ArraySource, open_rows
 from mercer.rows.dask_partitions import is_partitioned, partitions
@@ -85,8 +86,11 @@ def opened_rows(
         known = kind.of_source(found.source) if targets is None else targets
         seed = getattr(estimator.basis, "random_state", None)
         rng = as_generator(estimator.random_state if seed is None else seed)
+        rows = RowSet.in_one_place(found.source, progress)
+        if estimator.unlabelled == "drop" and not isinstance(found.source, ArraySource):
+            rows = with_labels_only(rows)
         yield OpenedRows(
-            RowSet.in_one_place(found.source, progress),
+            with_encoded_columns(estimator, rows, known, first=targets is None),
             known,
             OneStream(rng),
             estimator.memory_limit,
@@ -138,7 +142,8 @@ def _over_shards(
         targets = targets or kind.of_source(array)
         start = 0
         for block in array.blocks(ROWS):
-            check_finite(block.X, start=start, names=array.feature_names)
+            if not takes_tables(estimator):
+                check_finite(block.X, start=start, names=array.feature_names)
             assert block.y is not None
             targets.encode(block.y, start)
             start += block.n_rows
@@ -147,6 +152,9 @@ def _over_shards(
     if isinstance(memory_limit, str) and memory_limit == "auto":
         memory_limit = getattr(engine, "task_memory", None) or "auto"
     seeds = ByPurpose(seed, _basis_seed(estimator))
+    if estimator.unlabelled == "drop" and array is None:
+        rows = with_labels_only(rows)
+    rows = with_encoded_columns(estimator, rows, targets, first=first)
     return OpenedRows(rows, targets, seeds, memory_limit, unlabelled)
 
 
@@ -157,10 +165,11 @@ def _cut(
     X, labels = given.X, given.shard_labels
     if is_partitioned(X):
         _refuse("the shards of a Dask collection are its partitions", estimator.shards, labels)
-        return partitions(X, given.y, given.weight, given.query), None, False
+        raw = takes_tables(estimator)
+        return partitions(X, given.y, given.weight, given.query, raw=raw), None, False
     if _is_list_of_files(X):
         _refuse("the shards of a list of files are the files", estimator.shards, labels)
-        return _files(given), None, False
+        return _files(given, takes_tables(estimator)), None, False
     if isinstance(X, (str, Path)):
         given = Given(Path(X).absolute(), given.y, given.weight, given.query)
     found = read_rows(estimator, kind, given, reset=first)
@@ -186,7 +195,7 @@ def _cut(
     return cut(source, shards or 2 * engine.width, rng), array, found.unlabelled
 
 
-def _files(given: Given) -> list[Shard]:
+def _files(given: Given, raw: bool) -> list[Shard]:
     """Return the files of a list as shards."""
     columns = {"y": given.y, "sample_weight": given.weight, "qid": given.query}
     for name, value in columns.items():
@@ -200,7 +209,7 @@ def _files(given: Given) -> list[Shard]:
         Shard(
             number,
             f"shard {number} ({path})",
-            open_rows(path, target=given.y, weight=given.weight, query=given.query),
+            open_rows(path, target=given.y, weight=given.weight, query=given.query, raw=raw),
         )
         for number, path in enumerate(paths)
     ]

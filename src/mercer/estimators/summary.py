@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from mercer.columns import TableEncoding
 from mercer.kernels import InMetric
 from mercer.metric import SearchRecord
 from mercer.plan import human_bytes
 from mercer.result import Fit
 from mercer.selection import GCV
+
+#: Columns of a table that a summary lists.
+SHOWN = 30
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,9 @@ class Summary:
         return f"<table><caption><b>{html.escape(self.title)}</b></caption>{body}</table>"
 
 
-def summarize(name: str, fit: Fit, selection: str, targets: Any) -> Summary:
+def summarize(
+    name: str, fit: Fit, selection: str, targets: Any, encoding: TableEncoding | None = None
+) -> Summary:
     """Build the summary of a fit."""
     outputs, factor = targets.outputs, targets.alpha_factor
     basis, plan = fit.basis, fit.plan
@@ -48,6 +54,7 @@ def summarize(name: str, fit: Fit, selection: str, targets: Any) -> Summary:
     rows = [
         ("rows", f"{fit.n_rows:,}"),
         ("outputs", f"{outputs}"),
+        *table_rows(encoding),
         ("kernel", describe(basis.kernel_)),
         *search_rows(fit.search),
         ("basis", f"{functions} ({plan.reason})"),
@@ -70,6 +77,23 @@ def summarize(name: str, fit: Fit, selection: str, targets: Any) -> Summary:
     spent = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in fit.seconds.items())
     rows.append(("time", f"{sum(fit.seconds.values()):.2f} s ({spent})"))
     return Summary(name, tuple(rows))
+
+
+def table_rows(encoding: TableEncoding | None) -> list[tuple[str, str]]:
+    """Return what became of the columns of a table, if any is not a plain number."""
+    if encoding is None or (encoding.is_identity and not any(encoding.gaps)):
+        return []
+    described = encoding.describe()
+    special = [(name, words) for name, words in described if words != "number"]
+    total = f"{len(described):,} columns became {len(encoding.feature_names):,}"
+    plain = len(described) - len(special)
+    if plain:
+        total += f"; {plain:,} are numbers without gaps"
+    rows = [("table", total)]
+    rows += [(f"  {name}", words) for name, words in special[:SHOWN]]
+    if len(special) > SHOWN:
+        rows.append(("  ...", f"and {len(special) - SHOWN:,} more: columns_.encoding_.describe()"))
+    return rows
 
 
 def search_rows(search: SearchRecord | None) -> list[tuple[str, str]]:

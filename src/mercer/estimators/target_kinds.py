@@ -53,8 +53,7 @@ class Numbers:
 
     def of_source(self, source: RowSource) -> RegressionTargets:
         """Compute origin and scale from the first rows."""
-        first = next(iter(source.targets(ROWS)), np.zeros(0))
-        return RegressionTargets.of(first, self.intercept)
+        return RegressionTargets.of_source(source, self.intercept)
 
     def pooled(self, summaries: Sequence[TargetSummary]) -> RegressionTargets:
         """Compute origin and scale from the summaries of shards."""
@@ -115,7 +114,12 @@ class Relevance:
     def check(self, y: Any) -> Array:
         """Return one number per row."""
         y = check_array(
-            y, ensure_2d=False, dtype="numeric", input_name="y", estimator=self.estimator
+            y,
+            ensure_2d=False,
+            dtype="numeric",
+            ensure_all_finite="allow-nan",
+            input_name="y",
+            estimator=self.estimator,
         )
         if np.ndim(y) != 1:
             raise ValueError(f"relevance must be one number per row, got y of shape {np.shape(y)}")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
+from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred, styles_of
 from mercer.contracts import Array, RowBlock, RowSource
 from mercer.moments import PairWeights
+from mercer.rows.table import GAP_WORDS, Coded
 from mercer.validation import check_array, check_finite, closest
 
 #: Rows of y read at a time.
@@ -57,17 +59,25 @@ class RegressionTargets(RowTargets):
     origin: Array  # (k,)
     scale: Array  # (k,)
     columns: bool  # whether the user's y has two dimensions
+    style: NumberStyle | None = None  # how numbers are written, if they are text
 
     @classmethod
-    def of(cls, y: Array, intercept: bool) -> RegressionTargets:
+    def of_source(cls, source: RowSource, intercept: bool) -> RegressionTargets:
+        """Compute origin and scale from the first rows; how text is written, from all."""
+        blocks = source.targets(ROWS)
+        first = next(iter(blocks), np.zeros(0))
+        return cls.of(first, intercept, style_of([first], blocks))
+
+    @classmethod
+    def of(cls, y: Array, intercept: bool, style: NumberStyle | None = None) -> RegressionTargets:
         """Compute origin and scale from (the first block of) y."""
-        values = as_numbers(y, 0, partial=not cls.ranks)
+        values = as_numbers(y, 0, partial=not cls.ranks, style=style)
         known = values[~missing(values)]
         if not len(known):  # labels come later
             known = np.zeros((1, values.shape[1]))
         origin = known.mean(axis=0) if intercept else np.zeros(values.shape[1])
         spread = np.sqrt(np.mean((known - origin) ** 2, axis=0))
-        return cls(origin, _power_of_two(spread), np.ndim(y) == 2)
+        return cls(origin, _power_of_two(spread), np.ndim(y) == 2, style)
 
     @classmethod
     def pooled(cls, summaries: Sequence[TargetSummary], intercept: bool) -> RegressionTargets:
@@ -83,7 +93,11 @@ class RegressionTargets(RowTargets):
         origin = shares @ means if intercept else np.zeros(means.shape[1])
         variances = np.array([s.variance for s in summaries])
         spread = np.sqrt(shares @ (variances + (means - origin) ** 2))
-        return cls(origin, _power_of_two(spread), summaries[0].columns)
+        written = [s.styles for s in summaries if s.styles is not None]
+        style = None if not written else preferred(frozenset.intersection(*written))
+        if written and style is None:
+            raise not_numbers("text")
+        return cls(origin, _power_of_two(spread), summaries[0].columns, style)
 
     @property
     def outputs(self) -> int:
@@ -100,7 +114,7 @@ class RegressionTargets(RowTargets):
 
     def encode(self, y: Array, start: int) -> Array:
         """Return ``(y - origin) / scale``, of shape (rows, k); NaN for rows without a label."""
-        values = as_numbers(y, start, partial=not self.ranks)
+        values = as_numbers(y, start, partial=not self.ranks, style=self.style)
         if values.shape[1] != self.outputs:
             raise ValueError(f"y must have {self.outputs} columns as before, got {values.shape[1]}")
         return np.asarray((values - self.origin) / self.scale)
@@ -119,16 +133,19 @@ class TargetSummary:
     mean: Array  # (k,)
     variance: Array  # (k,)
     columns: bool
+    styles: frozenset[NumberStyle] | None = None  # how numbers may be written, if they are text
 
     @classmethod
     def of(cls, source: RowSource) -> TargetSummary:
         """Summarize the first rows: origin and scale need not be exact."""
-        y = next(iter(source.targets(ROWS)))
-        values = as_numbers(y, 0, partial=True)
+        blocks = source.targets(ROWS)
+        y = next(iter(blocks))
+        styles = styles_of_labels([y], blocks)
+        values = as_numbers(y, 0, partial=True, style=preferred(styles) if styles else None)
         known = values[~missing(values)]
         if not len(known):
             known = np.zeros((1, values.shape[1]))
-        return cls(len(known), known.mean(axis=0), known.var(axis=0), np.ndim(y) == 2)
+        return cls(len(known), known.mean(axis=0), known.var(axis=0), np.ndim(y) == 2, styles)
 
 
 def classes_of(source: RowSource) -> Array:
@@ -152,23 +169,76 @@ def missing(y: Array) -> Array:
     return np.asarray(absent.reshape(len(y), -1).all(axis=1)) if len(y) else np.zeros(0, dtype=bool)
 
 
-def as_numbers(y: Array, start: int, partial: bool = False) -> Array:
-    """Return y as finite float64 of shape (rows, k); if ``partial``, whole rows may be NaN."""
+def as_numbers(
+    y: Array, start: int, partial: bool = False, style: NumberStyle | None = None
+) -> Array:
+    """Return y as finite float64 of shape (rows, k); if ``partial``, whole rows may be NaN.
+
+    >>> as_numbers(np.array(["$1,200", "$300"]), 0).ravel()
+    array([1200.,  300.])
+    """
     values = np.asarray(y)
     if values.dtype.kind not in "fiub":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"y must hold numbers for regression, got {values.dtype} (first value: "
-                f"{values.ravel()[:1]!r}); for classes use KernelClassifier"
-            ) from error
+        values = _from_text(values, style)
     values = values.astype(np.float64, copy=False).reshape(len(values), -1)
     if partial and len(values):
         check_finite(np.where(missing(values)[:, None], 0.0, values), start=start, what="y")
     else:
         check_finite(values, start=start, what="y")
     return values
+
+
+def _from_text(y: Array, style: NumberStyle | None) -> Array:
+    """Return numbers that are objects or text; None, NaN and words for a gap become NaN."""
+    flat = np.asarray(y, dtype=object).ravel()
+    if not any(isinstance(value, str) for value in flat):
+        try:
+            return y.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise not_numbers(y.ravel()[:1]) from error
+    coded = labels_of_text(flat)
+    style = style or preferred(styles_of(coded.levels))
+    numbers = np.full(len(coded.levels), np.nan)
+    if style is not None:
+        numbers = parse_numbers(coded.levels, style)
+    wrong = np.flatnonzero(np.isnan(numbers))
+    if len(wrong):
+        raise not_numbers(coded.levels[wrong[0]])
+    return np.append(numbers, np.nan)[coded.codes].reshape(y.shape)
+
+
+def not_numbers(got: object) -> ValueError:
+    """Return the error for targets that are no numbers."""
+    return ValueError(
+        f"y must hold numbers for regression, got {got!r}; for classes use KernelClassifier"
+    )
+
+
+def labels_of_text(y: Array) -> Coded:
+    """Return text labels with their levels; None, NaN and words for a missing value are gaps."""
+    found = Coded.of(y)
+    gaps = np.array([level.strip() in GAP_WORDS for level in found.levels], dtype=bool)
+    renamed = np.append(np.where(gaps, -1, np.cumsum(~gaps) - 1), -1)
+    return Coded(renamed[found.codes], found.levels[~gaps])
+
+
+def styles_of_labels(*parts: Iterable[Array]) -> frozenset[NumberStyle] | None:
+    """Return how numbers in blocks of text labels may be written; None if they are no text."""
+    styles: frozenset[NumberStyle] | None = None
+    for blocks in parts:
+        for y in blocks:
+            flat = np.asarray(y).ravel()
+            if flat.dtype.kind in "fiub":
+                return None
+            found = styles_of(labels_of_text(flat).levels)
+            styles = found if styles is None else styles & found
+    return styles
+
+
+def style_of(*parts: Iterable[Array]) -> NumberStyle | None:
+    """Return how numbers in blocks of text labels are written; None if they are no text."""
+    styles = styles_of_labels(*parts)
+    return None if styles is None else preferred(styles)
 
 
 def known_labels(y: Array, absent: Array) -> Array:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import BasisTransformer
+from mercer.columns import TableEncoder, TableEncoding
 from mercer.contracts import Solution
 from mercer.estimators import KernelEstimator
+from mercer.estimators.encoding import asked_encoder
 from mercer.metric import SearchRecord
 from mercer.models.model_classes import ESTIMATORS, REGISTRY, TARGETS
 from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
@@ -99,22 +101,28 @@ def _estimator(file: TensorFile) -> KernelEstimator:
     names = _feature_names(document["feature_names_in"], n_features)
     targets = _targets(decoder, document["targets"], estimator)
     values = decoder.mapping(_entry(document["fit"], "found"), "fit")
-    basis = _basis(decoder, document["basis"], n_features)
+    estimator.columns_ = _columns(decoder, document.get("columns"), estimator, n_features)
+    width = n_features
+    if estimator.columns_ is not None:
+        width = len(estimator.columns_.encoding_.feature_names)
+    basis = _basis(decoder, document["basis"], width)
     # Coefficients come first: their number bounds the sizes in the file.
     check_array(values.get("coefficients"), "coefficients", (basis.size, targets.outputs))
     check_array(values.get("intercept"), "intercept", (targets.outputs,))
-    basis.kernel_.check_state(n_features)
+    basis.kernel_.check_state(width)
     basis.bind()
     found = _fit(decoder, document, basis, values, targets.outputs)
     found.check_state(targets.outputs)
     if found.search is not None:
         if not isinstance(found.search, SearchRecord):
             raise DamagedFileError(f"search must be a record, got {type(found.search).__name__}")
-        found.search.check_state(n_features)
+        found.search.check_state(width)
 
     estimator.n_features_in_ = n_features
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
+        if estimator.columns_ is not None:
+            estimator.columns_.feature_names_in_ = estimator.feature_names_in_
     estimator._targets = targets
     if hasattr(targets, "classes"):
         estimator.classes_ = targets.classes
@@ -147,6 +155,23 @@ def _feature_names(value: Json, n_features: int) -> list[str] | None:
     if len(value) != n_features:
         raise DamagedFileError(f"feature_names_in must name {n_features} columns, got {len(value)}")
     return value
+
+
+def _columns(
+    decoder: Decoder, document: Json, estimator: KernelEstimator, n_features: int
+) -> TableEncoder | None:
+    """Return what became of the columns of a table, if any."""
+    if document is None:
+        return None
+    encoding = decoder.value(document, "columns")
+    if type(encoding) is not TableEncoding:
+        raise DamagedFileError(f"columns must be an encoding, got {type(encoding).__name__}")
+    encoding.check_state()
+    if len(encoding.names) != n_features:
+        raise DamagedFileError(f"columns must encode {n_features} columns")
+    fitted = asked_encoder(estimator) or TableEncoder()
+    fitted.encoding_, fitted.n_features_in_ = encoding, n_features
+    return fitted
 
 
 def _targets(decoder: Decoder, document: Json, estimator: KernelEstimator) -> Any:

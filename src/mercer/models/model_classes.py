@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from mercer.bases import BASES
 from mercer.bases.sketch import KINDS as PROJECTIONS
+from mercer.columns import TableEncoder, TableEncoding
+from mercer.columns.column_encoders import ENCODERS
+from mercer.columns.text_dates import DateFormat
+from mercer.columns.text_numbers import NumberStyle
 from mercer.combine import COMBINATIONS
 from mercer.contracts import Status
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
@@ -50,6 +54,11 @@ REGISTRY = Registry(
         Metric,
         QuantileScaling,
         StandardScaling,
+        *ENCODERS,
+        TableEncoding,
+        TableEncoder,
+        NumberStyle,
+        DateFormat,
         MetricSearch,
         SearchRecord,
         Tried,

@@ -108,6 +108,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         },
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
+        "columns": _columns(encoder, estimator),
         "targets": encoder.object(estimator._targets.stored(), "targets"),
         "basis": _basis(encoder, estimator.fit_.basis),
         "fit": _fit(encoder, estimator.fit_),
@@ -122,6 +123,11 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
     target = with_suffix(path)
     write_tensors(target, document, encoder.tensors)
     return target
+
+
+def _columns(encoder: Encoder, estimator: KernelEstimator) -> Json:
+    fitted = getattr(estimator, "columns_", None)
+    return None if fitted is None else encoder.object(fitted.encoding_, "columns")
 
 
 def with_suffix(path: str | os.PathLike[str]) -> Path:

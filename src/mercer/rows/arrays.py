@@ -21,6 +21,7 @@ from mercer.rows.checks import (
     check_weight_shape,
 )
 from mercer.rows.chunks import even_cuts
+from mercer.rows.table import Table
 from mercer.validation import check_count
 
 
@@ -29,9 +30,9 @@ class ArraySource:
 
     Parameters
     ----------
-    X : array of shape (n, d), or scipy sparse rows
+    X : array of shape (n, d), scipy sparse rows, or a Table
         Any real numeric dtype, which is kept. A ``np.memmap`` is read block by block; sparse
-        matrices of another format are converted to CSR once.
+        matrices of another format are converted to CSR once. Blocks of a table are tables.
     y : array of shape (n,) or (n, k), or None
         Targets of any dtype, including text labels.
     weight : array of shape (n,), or None
@@ -124,6 +125,18 @@ class ArraySource:
         return [self._part(start, stop) for start, stop in pairwise(cuts)]
 
     @property
+    def rows(self) -> Rows:
+        """All rows: an array, sparse rows or a table."""
+        return self._X
+
+    def with_rows(self, X: Rows, names: Sequence[str] | None) -> ArraySource:
+        """Return a source with the same targets, weights and queries, and other columns."""
+        found = copy.copy(self)
+        found._X, found.n_features = X, int(X.shape[1])
+        found.feature_names = None if names is None else list(names)
+        return found
+
+    @property
     def resident_bytes(self) -> int:
         """Bytes of the arrays in memory; memory-mapped arrays do not count."""
         X = self._X
@@ -160,7 +173,9 @@ class ArraySource:
 
 
 def _as_rows(X: Any) -> Rows:
-    """Return X as a numeric matrix, dense or CSR, without a copy if possible."""
+    """Return X as a table, or as a numeric matrix, dense or CSR, without a copy if possible."""
+    if isinstance(X, Table):
+        return X
     rows = X.tocsr() if _is_sparse(X) else np.asarray(X)
     if rows.dtype.kind == "O" and rows.ndim == 2:
         try:

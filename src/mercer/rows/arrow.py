@@ -12,6 +12,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import Selection
+from mercer.rows.table import TIME, Coded, Column, Table, without_gap_words
 from mercer.storage import pyarrow
 
 
@@ -63,21 +64,28 @@ def to_piece(
     dtype: np.dtype[Any],
     target_dtype: np.dtype[Any] | None,
     query_dtype: np.dtype[Any] | None,
-    where: str,
     *,
     features: bool,
     labels: bool,
+    raw: bool = False,
 ) -> Piece:
-    """Return a batch as arrays: X in rows of ``dtype``, the target, the weight and the query."""
-    X = y = weight = query = None
-    if features:
+    """Return a batch as arrays: X in rows of ``dtype``, the target, the weight and the query.
+
+    If ``raw``, X is a table of columns of any kind.
+    """
+    X: Any = None
+    y = weight = query = None
+    if features and raw:
+        X = Table(
+            {name: column_of(batch.column(name), name) for name in selection.features},
+            batch.num_rows,
+        )
+    elif features:
         X = np.empty((batch.num_rows, len(selection.features)), dtype=dtype)
         for index, name in enumerate(selection.features):
             X[:, index] = _numbers(batch.column(name))
     if labels and selection.target is not None and target_dtype is not None:
-        y = _target(
-            batch.column(selection.target), target_dtype, f"{selection.target!r} of {where}"
-        )
+        y = _target(batch.column(selection.target), target_dtype)
     if labels and selection.weight is not None:
         weight = _numbers(batch.column(selection.weight)).astype(np.float64, copy=False)
     if labels and selection.query is not None and query_dtype is not None:
@@ -85,13 +93,42 @@ def to_piece(
     return Piece(X, y, weight, query)
 
 
-def _target(column: Any, dtype: np.dtype[Any], label: str) -> Array:
-    """Return a target; missing numbers become NaN, missing labels raise ValueError."""
-    if dtype.kind == "O" and column.null_count:
-        raise ValueError(
-            f"target column {label} must have a label in every row, but {column.null_count} rows "
-            f"have none: fill them in or drop the rows"
-        )
+def column_of(values: Any, name: str) -> Column:
+    """Return a column of pyarrow as numbers, dates or text; raise ValueError for anything else."""
+    pa = pyarrow()
+    types, plain = pa.types, value_type(values.type)
+    if kind_of(plain) == "number":
+        return _numbers(values).astype(np.float64, copy=False)
+    if types.is_timestamp(plain) or types.is_date(plain):
+        # Timestamps with a zone are in UTC; finer units than microseconds are cut.
+        dates = _decoded(values).cast(pa.timestamp("us"), safe=False)
+        return np.asarray(dates.to_numpy(zero_copy_only=False), dtype=TIME)
+    if types.is_time(plain):
+        since = _decoded(values).cast(pa.time64("us")).cast(pa.int64())
+        return np.asarray(since.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False), dtype=TIME)
+    if types.is_duration(plain):
+        return _numbers(_decoded(values).cast(pa.duration("us")).cast(pa.int64())) / 1e6
+    if kind_of(plain) == "text":
+        coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
+        if isinstance(coded, pa.ChunkedArray):
+            coded = coded.unify_dictionaries().combine_chunks()
+            if isinstance(coded, pa.ChunkedArray):  # no rows
+                coded = coded.chunk(0) if coded.num_chunks else pa.array([], coded.type)
+        codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        levels = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)
+        return without_gap_words(Coded(codes, levels, bool(coded.type.ordered)))
+    raise ValueError(
+        f"columns must hold numbers, text or dates, but column {name!r} contains {values.type}: "
+        f"exclude it, or take it apart into columns"
+    )
+
+
+def _target(column: Any, dtype: np.dtype[Any]) -> Array:
+    """Return a target; missing numbers become NaN, missing labels None."""
+    if dtype.kind == "O" and kind_of(column.type) == "text":
+        labels = column_of(column, "the target")
+        assert isinstance(labels, Coded)
+        return labels.values()
     return _values(column, dtype)
 
 

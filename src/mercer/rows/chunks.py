@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.contracts import Array
+from mercer.rows.table import Table
 
 
 class Piece(NamedTuple):
     """Consecutive rows as they were read; parts that were not requested or are missing are None."""
 
-    X: Array | None
+    X: Any  # an array, a table or None
     y: Array | None
     weight: Array | None
     query: Array | None = None
@@ -38,7 +39,7 @@ def rechunk(pieces: Iterable[Piece], rows: int) -> Iterator[Piece]:
     >>> [piece.y.tolist() for piece in rechunk(pieces, 2)]
     [[0, 1], [2, 3], [4]]
     """
-    block: Array | None = None
+    block: Any = None  # an array that is filled, or a list of tables
     labels: list[Piece] = []
     filled = 0
     for piece in pieces:
@@ -50,7 +51,9 @@ def rechunk(pieces: Iterable[Piece], rows: int) -> Iterator[Piece]:
             if count == rows:
                 yield part
                 continue
-            if part.X is not None:
+            if isinstance(part.X, Table):
+                block = [*(block or ()), part.X]
+            elif part.X is not None:
                 if block is None:
                     block = np.empty((rows, part.X.shape[1]), dtype=part.X.dtype)
                 block[filled : filled + count] = part.X
@@ -72,8 +75,10 @@ def even_cuts(n_rows: int, parts: int) -> list[int]:
     return [n_rows * part // parts for part in range(parts + 1)]
 
 
-def _joined(block: Array | None, labels: list[Piece], filled: int) -> Piece:
+def _joined(block: Any, labels: list[Piece], filled: int) -> Piece:
     """Combine a filled block with the labels of its pieces."""
+    if isinstance(block, list):
+        block = Table.joined(block)
     y = [piece.y for piece in labels if piece.y is not None]
     weight = [piece.weight for piece in labels if piece.weight is not None]
     query = [piece.query for piece in labels if piece.query is not None]

@@ -75,13 +75,16 @@ def select_columns(
     return Selection(chosen, target, weight, query)
 
 
-def check_kinds(selection: Selection, kinds: Mapping[str, str], label: str) -> None:
+def check_kinds(
+    selection: Selection, kinds: Mapping[str, str], label: str, raw: bool = False
+) -> None:
     """Raise ValueError if a column has the wrong kind; targets and queries may be text.
 
-    ``kinds`` maps every column to ``"number"``, ``"text"`` or the name of another type.
+    ``kinds`` maps every column to ``"number"``, ``"text"`` or the name of another type; features
+    may be of any kind if ``raw``.
     """
     for name in selection.features:
-        if kinds[name] != "number":
+        if kinds[name] != "number" and not raw:
             raise ValueError(text_column(name, kinds[name], label))
     if selection.weight is not None and kinds[selection.weight] != "number":
         raise ValueError(

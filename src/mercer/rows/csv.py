@@ -21,6 +21,7 @@ from mercer.storage import pyarrow
 
 BLOCK_BYTES = 2**20
 VALUE_BYTES = 64  # bytes per value; a line must fit into a block of the parser
+UNNAMED = "unnamed"  # a column of a table without a name
 READ_AHEAD = 80  # the most blocks that pyarrow's reader was measured to hold
 
 
@@ -59,13 +60,18 @@ class CsvSource(FileSource):
         delimiter: str | None = None,
         query: str | None = None,
         decimal: str | None = None,
+        *,
+        raw: bool = False,
     ) -> None:
+        self.raw = raw
         self.path = check_file(path)
         self.dialect = sniff(self.path, delimiter=delimiter, decimal=decimal)
         self.delimiter = self.dialect.delimiter
         self._header = read_header(self.path, self.dialect)
         self._names = self._header.names
-        check_header(self._header, self.path, unnamed=columns is not None)
+        check_header(self._header, self.path, unnamed=raw or columns is not None)
+        if raw and UNNAMED not in self._names:  # such as the index of a data frame
+            self._names = [name or UNNAMED for name in self._names]
         self._selection = select_columns(
             self._names, str(self.path), target, weight, columns, query
         )
@@ -113,9 +119,9 @@ class CsvSource(FileSource):
                         self._dtype,
                         self._target_dtype,
                         self._query_dtype,
-                        str(self.path),
                         features=features,
                         labels=labels,
+                        raw=self.raw,
                     )
                 if at >= stop:
                     return
@@ -154,7 +160,7 @@ class CsvSource(FileSource):
 
     def _validate(self, found: dict[str, Any], kinds: dict[str, str]) -> int:
         """Determine the column types, read the whole file and return its number of rows."""
-        check_kinds(self._selection, kinds, str(self.path))
+        check_kinds(self._selection, kinds, str(self.path), self.raw)
         pa = pyarrow()
         boolean = {name for name, type_ in found.items() if pa.types.is_boolean(type_)}
         for name in self._selection.names():
@@ -164,16 +170,24 @@ class CsvSource(FileSource):
         labels = (self._selection.target, self._selection.query)
         whole = {name for name in labels if name is not None and pa.types.is_integer(found[name])}
         self._types.update({name: found[name] for name in whole})
+        if self.raw:  # what later rows contain may not fit the first block
+            self._types.update(
+                {name: pa.string() for name in found if pa.types.is_null(found[name])}
+            )
+            loose = {*self._selection.features, self._selection.target}
         with self._parsing():
             while True:
                 try:
                     return self._count()
                 except pa.ArrowInvalid as error:
-                    decimal = column_of(str(error), self._names)
-                    if decimal is None or decimal not in whole:
+                    name = column_of(str(error), self._names)
+                    if name in whole:
+                        whole.remove(name)
+                        self._types[name] = pa.float64()
+                    elif self.raw and name in loose and self._types[name] != pa.string():
+                        self._types[name] = pa.string()
+                    else:
                         raise
-                    whole.remove(decimal)
-                    self._types[decimal] = pa.float64()
 
     def _count(self) -> int:
         """Return the number of rows after parsing and converting all of them."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.contracts import RowSource
 from mercer.rows.arrays import ArraySource
-from mercer.rows.frames import from_frame
+from mercer.rows.frames import from_frame, table_of
 from mercer.rows.shards import Shard, ShardMethods
 
 
@@ -33,7 +33,9 @@ class Partition(ShardMethods):
         return shard.source
 
 
-def partitions(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> list[Partition]:
+def partitions(
+    X: Any, y: Any = None, weight: Any = None, query: Any = None, *, raw: bool = False
+) -> list[Partition]:
     """Return the partitions of a Dask collection as shards.
 
     Parameters
@@ -42,6 +44,8 @@ def partitions(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> 
         Its blocks of rows are the shards.
     y, weight, query : dask or NumPy arrays or series, or names of columns of the data frame
         Partitioned like X.
+    raw : bool
+        Whether columns of a data frame may be of any kind: shards are then tables.
     """
     from dask import delayed
 
@@ -74,7 +78,7 @@ def partitions(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> 
     }
     make = delayed(_shard, pure=True)
     return [
-        Partition(number, f"shard {number} (a partition)", make(number, X_, *parts, taken))
+        Partition(number, f"shard {number} (a partition)", make(number, X_, *parts, taken, raw))
         for number, (X_, *parts) in enumerate(zip(blocks, *others.values(), strict=True))
     ]
 
@@ -110,20 +114,29 @@ def _cut_like(value: Any, rows: Any, count: int, name: str) -> list[Any]:
     return np.split(array, np.cumsum(rows)[:-1])
 
 
-def _shard(number: int, X: Any, y: Any, weight: Any, query: Any, taken: list[str]) -> Shard:
+def _shard(
+    number: int, X: Any, y: Any, weight: Any, query: Any, taken: list[str], raw: bool
+) -> Shard:
     """Task: build the shard of one partition."""
     name, names = f"shard {number} (a partition)", None
     if hasattr(X, "columns"):
         y, weight, query = (
             X[value] if isinstance(value, str) else value for value in (y, weight, query)
         )
-        found = from_frame(X.drop(columns=taken))
-        assert found is not None
-        X, names = found
+        X = X.drop(columns=taken)
+        if raw:
+            X = table_of(X)
+            names = X.names
+        else:
+            found = from_frame(X)
+            assert found is not None
+            X, names = found
     y, weight, query = (
         value.to_numpy() if hasattr(value, "to_numpy") else value for value in (y, weight, query)
     )
     if not X.shape[0]:  # a partition emptied by a filter
+        rows = X if raw and names is not None else np.zeros((0, X.shape[1]))
         empty = ArraySource(np.zeros((1, X.shape[1])), [0], None, names).at([])
+        empty = empty.with_rows(rows, names)
         return Shard(number, name, empty if query is None else empty.with_queries(query))
     return Shard(number, name, ArraySource(X, y, weight, names, query=query))

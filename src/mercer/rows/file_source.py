@@ -13,6 +13,7 @@ import numpy as np
 from mercer.contracts import Array, RowBlock, Rows, RowSource
 from mercer.rows.checks import check_indices, check_query
 from mercer.rows.chunks import Piece, even_cuts, rechunk
+from mercer.rows.table import Table
 from mercer.validation import check_count
 
 UNEVEN = 1.5  # largest ratio of a part to its even share when cuts move to boundaries
@@ -23,7 +24,8 @@ class FileSource(ABC):
     """Rows ``start`` to ``start + n_rows`` of files, read every time; it is pickled by path.
 
     A subclass defines how to read a range of rows (``_pieces``) and where reading can start without
-    reading the rows before (``_boundaries``).
+    reading the rows before (``_boundaries``). A ``raw`` source yields tables, with columns of any
+    kind, instead of arrays.
     """
 
     n_rows: int
@@ -31,6 +33,7 @@ class FileSource(ABC):
     feature_names: list[str] | None
     has_target: bool
     has_query: bool
+    raw = False
 
     def __init__(
         self,
@@ -104,9 +107,10 @@ class FileSource(ABC):
     def take(self, indices: Array) -> Rows:
         """Return the rows at ``indices``, in their order, in one pass over the files."""
         wanted = check_indices(indices, self.n_rows)
-        out = np.empty((len(wanted), self.n_features), dtype=self._dtype)
         order = np.argsort(wanted, kind="stable")
         ordered = wanted[order] + self._start
+        tables: list[Table] = []
+        out = np.empty((0 if self.raw else len(wanted), self.n_features), dtype=self._dtype)
         for first, last in self._runs(ordered):
             at = int(ordered[first])
             for piece in self._counted(
@@ -114,10 +118,18 @@ class FileSource(ABC):
             ):
                 end = at + piece.n_rows
                 low, high = first + np.searchsorted(ordered[first:last], [at, end])
-                if piece.X is not None:
+                if self.raw:
+                    tables.append(piece.X[ordered[low:high] - at])
+                else:
                     out[order[low:high]] = piece.X[ordered[low:high] - at]
                 at = end
-        return out
+        return Table.joined(tables)[np.argsort(order)] if self.raw else out
+
+    def as_numbers(self) -> FileSource:
+        """Return a raw source that yields numbers; all of its columns must be numeric."""
+        found = copy.copy(self)
+        found.raw = False
+        return found
 
     def split(self, parts: int) -> list[RowSource]:
         """Split into ``parts`` sources of consecutive rows; some are empty if there are fewer rows.

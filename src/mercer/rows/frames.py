@@ -1,4 +1,4 @@
-"""Convert data frames of any library to arrays."""
+"""Data frames of any library, and arrays of objects, as tables or arrays."""
 
 from __future__ import annotations
 
@@ -7,14 +7,118 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array
+from mercer.rows.arrow import column_of
 from mercer.rows.column_selection import text_column
+from mercer.rows.table import TIME, Coded, Column, Table, without_gap_words
+from mercer.storage import pyarrow
+
+
+def table_of(X: Any) -> Table | None:
+    """Return a data frame, or an array of text or objects, as a table; None for anything else.
+
+    Columns of an array are x0, x1, ...
+
+    >>> table_of(np.array([[1, "a"], [2, "b"]], dtype=object)).kinds
+    {'x0': 'number', 'x1': 'text'}
+    """
+    if isinstance(X, Table):
+        return X
+    columns = _columns(X)
+    if columns is None:
+        return _from_objects(X)
+    names = [str(name) for name in columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"the data frame must have a distinct name for every column, but {twice!r} names more "
+            f"than one: rename them"
+        )
+    return Table(dict(zip(names, columns.values(), strict=True)), X.shape[0])
+
+
+def _columns(X: Any) -> dict[Any, Column] | None:
+    """Return the columns of a data frame by name."""
+    try:
+        import narwhals as nw
+    except ImportError:
+        if not (hasattr(X, "to_numpy") and hasattr(X, "columns")):
+            return None
+        return {name: _of_values(np.asarray(X[name]), name) for name in X.columns}
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    return {name: _of_series(frame[name], nw) for name in frame.columns}
+
+
+def _of_series(series: Any, nw: Any) -> Column:
+    if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+        # Cast first: integers and booleans with missing values would become objects.
+        values = series if series.dtype == nw.Float32 else series.cast(nw.Float64)
+        return np.asarray(values.to_numpy(), dtype=np.float64)
+    pa = pyarrow()
+    try:
+        found = column_of(series.to_arrow(), str(series.name))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return _of_values(np.asarray(series.to_numpy(), dtype=object), series.name)
+    native = series.to_native()
+    if isinstance(found, Coded) and getattr(getattr(native, "cat", None), "ordered", False):
+        levels = [str(level) for level in native.cat.categories]
+        place = {level: number for number, level in enumerate(levels)}
+        at = np.array([place[level] for level in found.levels.tolist()] + [-1], dtype=np.intp)
+        return Coded(at[found.codes], np.array(levels, dtype=object), ordered=True)
+    return found
+
+
+def _from_objects(X: Any) -> Table | None:
+    """Return an array of text or objects as a table."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS":
+        return None
+    return Table({f"x{at}": _of_values(X[:, at], f"x{at}") for at in range(X.shape[1])}, len(X))
+
+
+def _of_values(values: Array, name: Any) -> Column:
+    """Return an array of one column as numbers, dates or text."""
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    if values.dtype.kind == "M":
+        return values.astype(TIME)
+    if values.dtype.kind == "O":
+        gaps = np.array([value is None or value != value for value in values], dtype=bool)
+        known = values[~gaps]
+        if all(isinstance(value, (int, float, np.number, np.bool_)) for value in known):
+            numbers = np.full(len(values), np.nan)
+            numbers[~gaps] = known.astype(np.float64)
+            return numbers
+        if not all(isinstance(value, str) for value in known):
+            dates = _as_dates(values, gaps)
+            if dates is not None:
+                return dates
+            kinds = sorted({type(value).__name__ for value in known})
+            if not any(hasattr(value, "__len__") and not isinstance(value, str) for value in known):
+                return without_gap_words(Coded.of(values))
+            raise TypeError(
+                f"columns must hold numbers, text or dates, but column {name!r} contains "
+                f"{', '.join(kinds)}: each argument must be a string or a real number"
+            )
+    return without_gap_words(Coded.of(values.astype(object)))
+
+
+def _as_dates(values: Array, gaps: Array) -> Array | None:
+    """Return objects of dates as datetime64, or None if they are not."""
+    if not all(hasattr(value, "isoformat") for value in values[~gaps]):
+        return None
+    found = np.full(len(values), np.datetime64("NaT"), dtype=TIME)
+    try:
+        found[~gaps] = [np.datetime64(value.isoformat(), "us") for value in values[~gaps]]
+    except ValueError:  # times of day
+        return None
+    return found
 
 
 def from_frame(X: Any) -> tuple[Array, list[str]] | None:
-    """Return the values and column names of a data frame; None for anything else.
+    """Return the values and column names of a data frame of numbers; None for anything else.
 
-    All columns must be numeric. The array is float32 if all columns are, otherwise float64; missing
-    values become NaN.
+    The array is float32 if all columns are, otherwise float64; missing values become NaN.
     """
     try:
         import narwhals as nw

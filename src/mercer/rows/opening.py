@@ -22,6 +22,7 @@ Columns = Sequence[str] | None
 #: Extensions of svmlight files; ``.txt`` may also be one.
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 #: Extensions of delimited text.
+PARQUET = (".parquet",)
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
@@ -51,6 +52,7 @@ def open_rows(
     *,
     delimiter: str | None = None,
     decimal: str | None = None,
+    raw: bool = False,
 ) -> RowSource:
     """Open a file, or a folder of Parquet files, by its extension.
 
@@ -75,20 +77,23 @@ def open_rows(
     delimiter, decimal : str or None
         The character between values and the decimal sign of ``.csv`` and ``.tsv`` files; None means
         that they are sniffed.
+    raw : bool
+        Whether features of ``.csv``, ``.tsv`` and ``.parquet`` files may be text and dates, for an
+        estimator with ``columns="auto"`` to encode. Otherwise they must be numbers.
     """
     file = Path(path).expanduser()
     check_exists(file.absolute())
     name = file.name.lower()
     if name.endswith(DELIMITED) and not file.is_dir():
-        return CsvSource(file, target, weight, columns, delimiter, query, decimal)
+        return CsvSource(file, target, weight, columns, delimiter, query, decimal, raw=raw)
     for option, value in (("delimiter", delimiter), ("decimal", decimal)):
         if value is not None:
             raise ValueError(
                 f"{option} must be None for {file}, which is not delimited text "
                 f"({', '.join(DELIMITED)}), got {value!r}: omit it"
             )
-    if file.is_dir():
-        return ParquetSource(file, target, weight, columns, query)
+    if file.is_dir() or name.endswith(PARQUET):
+        return ParquetSource(file, target, weight, columns, query, raw=raw)
     for extension, opener in OPENERS.items():
         if name.endswith(extension):
             return opener(file, target, weight, columns, query=query)
@@ -96,7 +101,7 @@ def open_rows(
         return _open_svmlight(file, target, weight, columns, query, n_features)
     raise ValueError(
         f"the extension of {file} must be one of a supported file format, got "
-        f"{file.suffix or 'none'!r}{closest(file.suffix, (*DELIMITED, *OPENERS, *SVMLIGHT))}"
+        f"{file.suffix or 'none'!r}{closest(file.suffix, (*DELIMITED, *PARQUET, *OPENERS, *SVMLIGHT))}"
     )
 
 
@@ -115,10 +120,13 @@ def _holds_svmlight(file: Path) -> bool:
     return suffix in SVMLIGHT or (suffix == ".txt" and file.is_file() and is_svmlight(file))
 
 
-def as_source(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> RowSource:
+def as_source(
+    X: Any, y: Any = None, weight: Any = None, query: Any = None, *, raw: bool = False
+) -> RowSource:
     """Return the rows of X as a source; X may be a source, a path, a data frame or an array.
 
-    With a path, ``y``, ``weight`` and ``query`` are names of columns.
+    With a path, ``y``, ``weight`` and ``query`` are names of columns; ``raw`` is for
+    :func:`open_rows`.
 
     >>> as_source([[1.0, 2.0], [3.0, 4.0]], y=[0, 1]).n_rows
     2
@@ -131,7 +139,7 @@ def as_source(X: Any, y: Any = None, weight: Any = None, query: Any = None) -> R
                     f"{name} must be the name of a column of the file when X is a path, got "
                     f"{type(value).__name__}: name the column, or load X as an array"
                 )
-        return open_rows(X, target=y, weight=weight, query=query)
+        return open_rows(X, target=y, weight=weight, query=query, raw=raw)
     if isinstance(X, RowSource):
         for name, value in given.items():
             if value is not None:
@@ -224,7 +232,6 @@ def _refuse_columns(path: Path, columns: Columns) -> None:
 
 
 OPENERS: dict[str, Opener] = {
-    ".parquet": ParquetSource,
     ".npy": _open_npy,
     ".npz": _open_npz,
 }

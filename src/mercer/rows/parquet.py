@@ -41,6 +41,8 @@ class ParquetSource(FileSource):
         Names of the features, in order; None means all the other columns of the first file.
     query : str or None
         Name of the column with the query of each row, numbers or text without missing values.
+    raw : bool
+        Whether features may be text and dates: blocks are then tables instead of arrays.
     """
 
     def __init__(
@@ -50,7 +52,10 @@ class ParquetSource(FileSource):
         weight: str | None = None,
         columns: Sequence[str] | None = None,
         query: str | None = None,
+        *,
+        raw: bool = False,
     ) -> None:
+        self.raw = raw
         self.paths = _files(path)
         counts: list[int] = []
         self._groups: list[tuple[int, int]] = []
@@ -69,7 +74,7 @@ class ParquetSource(FileSource):
         self._selection = select_columns(
             schemas[0].names, str(self.paths[0]), target, weight, columns, query
         )
-        types = _checked_types(self._selection, schemas, self.paths)
+        types = _checked_types(self._selection, schemas, self.paths, raw)
         single = all(
             pyarrow().types.is_float32(type_)
             for name in self._selection.features
@@ -122,9 +127,9 @@ class ParquetSource(FileSource):
                                 self._dtype,
                                 self._target_dtype,
                                 self._query_dtype,
-                                str(path),
                                 features=features,
                                 labels=labels,
+                                raw=self.raw,
                             )
                         if at >= stop:
                             return
@@ -161,7 +166,7 @@ def _files(path: Paths | Sequence[Paths]) -> list[Path]:
 
 
 def _checked_types(
-    selection: Selection, schemas: list[Any], paths: list[Path]
+    selection: Selection, schemas: list[Any], paths: list[Path], raw: bool
 ) -> dict[str, list[Any]]:
     """Return the types of every needed column, one per file, all of the same kind."""
     types: dict[str, list[Any]] = {name: [] for name in selection.names()}
@@ -179,7 +184,6 @@ def _checked_types(
                     f"contains {found} in {path} and {first} in {paths[0]}: rewrite one of them"
                 )
             types[name].append(schema.field(name).type)
-    check_kinds(
-        selection, {name: kind_of(found[0]) for name, found in types.items()}, str(paths[0])
-    )
+    kinds = {name: kind_of(found[0]) for name, found in types.items()}
+    check_kinds(selection, kinds, str(paths[0]), raw)
     return types

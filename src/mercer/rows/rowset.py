@@ -159,6 +159,39 @@ class RowSet(Placed):
             found._origin = np.concatenate(origins)
         return found
 
+    def derived(
+        self,
+        task: Callable[..., Any],
+        *common: Any,
+        features: int | None = None,
+        names: list[str] | None = None,
+        counts: Sequence[int] | None = None,
+    ) -> RowSet:
+        """Return the rows that a task makes of each shard, left where they are.
+
+        ``features`` and ``names`` are those of the new columns, ``counts`` the new numbers of rows.
+        """
+        counts = counts or [fact.rows for fact in self.facts]
+        facts = [
+            replace(
+                fact,
+                rows=count,
+                features=fact.features if features is None else features,
+                names=fact.names if features is None else names,
+            )
+            for fact, count in zip(self.facts, counts, strict=True)
+        ]
+        if self.one_place:
+            return RowSet(self.engine, [task(self.items[0], *common)], facts, one_place=True)
+        items = self.engine.hold(task, self.items, *(self.engine.share(part) for part in common))
+        found = RowSet(self.engine, items, facts)
+        found.numbers = [self.numbers[at] for at in found.numbers]
+        assert found.sent is not None and self.sent is not None
+        found.sent.exchanges[:] = self.sent.exchanges
+        if counts == [fact.rows for fact in self.facts]:
+            found._origin = self._origin
+        return found
+
     @property
     def slices(self) -> dict[int, slice]:
         """Where the rows of each shard are among all, by its number."""

@@ -1,0 +1,367 @@
+"""From a column to numbers: one class for every kind of column.
+
+A number stays a number; a level of text becomes an indicator, or the mean of y in its rows, with
+the fold of the row itself left out,
+
+.. math:: e_f(l) = \\lambda\\, \\bar y_{l,-f} + (1 - \\lambda)\\, \\bar y_{-f},
+
+(Micci-Barreca, 2001); a date becomes the time since a first day, and points on the circles of the
+year, the week and the day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from mercer.columns.column_statistics import BUCKETS, as_days
+from mercer.columns.row_folds import level_hashes
+from mercer.columns.text_dates import DateFormat, parse_dates
+from mercer.columns.text_numbers import NumberStyle, parse_numbers
+from mercer.contracts import Array
+from mercer.rows.table import Coded, Column, as_text
+from mercer.validation import check_array
+
+#: The cycles of dates, in days.
+CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}
+
+
+class ColumnEncoder:
+    """The map of a column to one or more columns of numbers."""
+
+    kind: ClassVar[str]
+
+    def names(self, name: str) -> list[str]:
+        """Return the names of the new columns."""
+        raise TypeError(f"{type(self).__name__} does not define names()")
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the new columns, of shape (n, width).
+
+        ``folds`` are those of rows that the statistics were learned from, None for new rows.
+        """
+        raise TypeError(f"{type(self).__name__} does not define __call__()")
+
+    def unknown(self, column: Column) -> int:
+        """Return how many values are of no known level, or cannot be read."""
+        return 0
+
+    def describe(self) -> str:
+        """Return what becomes of the column, in words."""
+        raise TypeError(f"{type(self).__name__} does not define describe()")
+
+    def check_state(self) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+
+
+@dataclass(frozen=True)
+class NumberColumn(ColumnEncoder):
+    """``x``, with gaps filled by the mean, and an indicator of gaps if they are many."""
+
+    fill: float
+    indicator: bool = False
+    style: NumberStyle | None = None  # how numbers are written, if they are text
+    kind: ClassVar[str] = "number"
+
+    def names(self, name: str) -> list[str]:
+        """Return the column itself, and whether it is missing."""
+        return [name, f"{name} missing"] if self.indicator else [name]
+
+    def values(self, column: Column) -> Array:
+        """Return the numbers, NaN for gaps and for what is no number."""
+        if isinstance(column, Coded):
+            parsed = parse_numbers(column.levels, self.style or NumberStyle(".", ""))
+            return np.append(parsed, np.nan)[column.codes]
+        return as_days(column) if column.dtype.kind == "M" else column
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the filled numbers."""
+        values = self.values(column)
+        gaps = np.isnan(values)
+        filled = np.where(gaps, self.fill, values)
+        return np.column_stack([filled, gaps]) if self.indicator else filled[:, None]
+
+    def unknown(self, column: Column) -> int:
+        """Return how many values are text that is no number."""
+        if not isinstance(column, Coded):
+            return 0
+        return int((np.isnan(self.values(column)) & (column.codes >= 0)).sum())
+
+    def describe(self) -> str:
+        """Return the words."""
+        how = "" if self.style is None else self.style.describe()
+        return "number" + (f" ({how})" if how else "")
+
+    def check_state(self) -> None:
+        """Raise ValueError unless the fill value is finite."""
+        if not np.isfinite(self.fill):
+            raise ValueError("fill must be finite")
+
+
+class LevelColumn(ColumnEncoder):
+    """Base class for columns with a known list of levels."""
+
+    levels: Array
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {level: place for place, level in enumerate(self.levels.tolist())}
+
+    def places(self, column: Column) -> Array:
+        """Return the place of the level of each row; -1 for a gap, -2 for an unknown level."""
+        column = as_text(column)
+        found = [self._places.get(level, -2) for level in column.levels.tolist()]
+        return np.append(np.array(found, dtype=np.intp), -1)[column.codes]
+
+    def unknown(self, column: Column) -> int:
+        """Return how many rows have an unknown level."""
+        return int((self.places(column) == -2).sum())
+
+    def check_state(self) -> None:
+        """Raise ValueError unless the levels are distinct text."""
+        if not all(isinstance(level, str) for level in self.levels.tolist()):
+            raise ValueError("levels must be text")
+        if len(self._places) != len(self.levels):
+            raise ValueError("levels must be distinct")
+
+
+@dataclass(frozen=True)
+class OneHotColumn(LevelColumn):
+    """An indicator per level; rare levels share one, which unknown levels get too."""
+
+    levels: Array  # the frequent ones
+    rare: Array  # levels that share an indicator
+    fill: int  # the place of the most frequent level, for gaps
+    indicator: bool = False
+    kind: ClassVar[str] = "category"
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        known = {level: place for place, level in enumerate(self.levels.tolist())}
+        return known | dict.fromkeys(self.rare.tolist(), len(self.levels))
+
+    def names(self, name: str) -> list[str]:
+        """Return a name per indicator."""
+        found = [f"{name}={level}" for level in self.levels]
+        found += [f"{name}=(other)"] if len(self.rare) else []
+        return found + ([f"{name} missing"] if self.indicator else [])
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the indicators."""
+        places = self.places(column)
+        width = len(self.levels) + bool(len(self.rare))
+        gaps = places == -1
+        places = np.where(gaps, self.fill, places)
+        places = np.where(places == -2, len(self.levels), places)  # beyond the last without rare
+        found = (places[:, None] == np.arange(width)).astype(np.float64)
+        return np.column_stack([found, gaps]) if self.indicator else found
+
+    def describe(self) -> str:
+        """Return the words."""
+        rare = f", {len(self.rare)} rare ones together" if len(self.rare) else ""
+        return f"category of {len(self.levels) + len(self.rare)} levels: an indicator each{rare}"
+
+    def check_state(self) -> None:
+        """Raise ValueError unless levels are distinct and gaps become one of them."""
+        LevelColumn.check_state(self)
+        width = len(self.levels) + bool(len(self.rare))
+        if not 0 <= self.fill < max(1, width):
+            raise ValueError("fill must be the place of a level")
+
+
+@dataclass(frozen=True)
+class TargetColumn(LevelColumn):
+    """The mean of y in the rows of a level, shrunk towards the mean of all rows.
+
+    Rows that it was learned from get the mean of the other folds.
+    """
+
+    levels: Array
+    values: Array  # (L + 1, k); the last is that of gaps
+    by_fold: Array  # (folds, L + 1, k)
+    prior: Array  # (k,), for unknown levels
+    hashed: bool = False
+    kind: ClassVar[str] = "category"
+
+    def names(self, name: str) -> list[str]:
+        """Return a name per output."""
+        outputs = self.values.shape[1]
+        return [name] if outputs == 1 else [f"{name}:{output}" for output in range(outputs)]
+
+    def places(self, column: Column) -> Array:
+        """Return the place of the level, or bucket, of each row."""
+        if not self.hashed:
+            return super().places(column)
+        column = as_text(column)
+        numbers = level_hashes(column.levels) % np.uint64(BUCKETS)
+        found = [self._places.get(str(number), -2) for number in numbers.tolist()]
+        return np.append(np.array(found, dtype=np.intp), -1)[column.codes]
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the means."""
+        places = self.places(column)
+        size = len(self.levels)
+        at = np.where(places == -1, size, np.maximum(places, 0))
+        found = self.values[at] if folds is None else self.by_fold[folds, at]
+        return np.where((places == -2)[:, None], self.prior, found)
+
+    def describe(self) -> str:
+        """Return the words."""
+        levels = f"{len(self.levels):,} buckets of levels" if self.hashed else ""
+        return f"category of {levels or f'{len(self.levels):,} levels'}: the mean of y in each"
+
+    def check_state(self) -> None:
+        """Raise ValueError unless there is a value per level."""
+        LevelColumn.check_state(self)
+        check_array(self.prior, "prior", (None,))
+        shape = (len(self.levels) + 1, len(self.prior))
+        check_array(self.values, "values", shape)
+        check_array(self.by_fold, "by_fold", (None, *shape))
+
+
+@dataclass(frozen=True)
+class HashColumn(ColumnEncoder):
+    """Levels hashed into a few columns, with a sign, so that y is not needed."""
+
+    width: int = 16
+    kind: ClassVar[str] = "category"
+
+    def names(self, name: str) -> list[str]:
+        """Return a name per column."""
+        return [f"{name}#{number}" for number in range(self.width)]
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return +1 or -1 in the column of each level; zeros for gaps."""
+        column = as_text(column)
+        hashes = level_hashes(column.levels)
+        table = np.zeros((len(hashes) + 1, self.width))
+        at = (hashes % np.uint64(self.width)).astype(np.intp)
+        table[np.arange(len(hashes)), at] = np.where(hashes >> np.uint64(31), 1.0, -1.0)
+        return table[column.codes]
+
+    def describe(self) -> str:
+        """Return the words."""
+        return f"category: levels hashed into {self.width} columns"
+
+    def check_state(self) -> None:
+        """Raise ValueError unless there are columns."""
+        if not 1 <= self.width <= 2**16:
+            raise ValueError(f"width must be from 1 to {2**16}, got {self.width}")
+
+
+@dataclass(frozen=True)
+class OrderedColumn(LevelColumn):
+    """The place of a level in their order."""
+
+    levels: Array
+    fill: float
+    indicator: bool = False
+    kind: ClassVar[str] = "ordered category"
+
+    def names(self, name: str) -> list[str]:
+        """Return the column, and whether it is missing."""
+        return [name, f"{name} missing"] if self.indicator else [name]
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the places."""
+        places = self.places(column)
+        filled = np.where(places < 0, self.fill, places)
+        return np.column_stack([filled, places == -1]) if self.indicator else filled[:, None]
+
+    def describe(self) -> str:
+        """Return the words."""
+        return f"ordered category: {' < '.join(map(str, self.levels[:4]))}" + (
+            " < ..." if len(self.levels) > 4 else ""
+        )
+
+
+@dataclass(frozen=True)
+class DateColumn(ColumnEncoder):
+    """Days since a first one, and the sine and cosine of cycles."""
+
+    origin: float  # days since 1970
+    fill: float  # days since 1970
+    cycles: tuple[str, ...] = ()
+    elapsed: bool = True
+    indicator: bool = False
+    format: DateFormat | None = None
+    kind: ClassVar[str] = "date"
+
+    def names(self, name: str) -> list[str]:
+        """Return the names of days, of sines and cosines, and of gaps."""
+        found = [f"{name} days"] if self.elapsed else []
+        for cycle in self.cycles:
+            found += [f"{name} sin({cycle})", f"{name} cos({cycle})"]
+        return found + ([f"{name} missing"] if self.indicator else [])
+
+    def days(self, column: Column) -> Array:
+        """Return days since 1970, NaN for gaps and for what is no date."""
+        if isinstance(column, Coded):
+            parsed = parse_dates(column.levels, self.format or DateFormat.ISO)
+            return np.append(as_days(parsed), np.nan)[column.codes]
+        return as_days(column) if column.dtype.kind == "M" else np.full(len(column), np.nan)
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the parts of the dates."""
+        days = self.days(column)
+        gaps = np.isnan(days)
+        days = np.where(gaps, self.fill, days)
+        parts = [days - self.origin] if self.elapsed else []
+        for cycle in self.cycles:
+            angle = 2 * np.pi * days / CYCLES[cycle]
+            parts += [np.sin(angle), np.cos(angle)]
+        return np.column_stack([*parts, gaps] if self.indicator else parts)
+
+    def unknown(self, column: Column) -> int:
+        """Return how many values are text that is no date."""
+        if not isinstance(column, Coded):
+            return 0
+        return int((np.isnan(self.days(column)) & (column.codes >= 0)).sum())
+
+    def describe(self) -> str:
+        """Return the words."""
+        how = "" if self.format is None else f" ({self.format.value})"
+        parts = [*(["days elapsed"] if self.elapsed else []), *(f"the {c}" for c in self.cycles)]
+        return f"date{how}: {', '.join(parts)}"
+
+    def check_state(self) -> None:
+        """Raise ValueError unless the cycles are known."""
+        if not np.isfinite([self.origin, self.fill]).all():
+            raise ValueError("origin and fill must be finite")
+        if not all(cycle in CYCLES for cycle in self.cycles):
+            raise ValueError(f"cycles must be some of {list(CYCLES)}, got {self.cycles}")
+
+
+@dataclass(frozen=True)
+class DroppedColumn(ColumnEncoder):
+    """No column at all, for a reason."""
+
+    reason: str
+    kind: ClassVar[str] = "dropped"
+
+    def names(self, name: str) -> list[str]:
+        """Return no names."""
+        return []
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return rows without columns."""
+        return np.zeros((len(column), 0))
+
+    def describe(self) -> str:
+        """Return the words."""
+        return f"left out: {self.reason}"
+
+
+#: All of them, for model files.
+ENCODERS = (
+    NumberColumn,
+    OneHotColumn,
+    TargetColumn,
+    HashColumn,
+    OrderedColumn,
+    DateColumn,
+    DroppedColumn,
+)

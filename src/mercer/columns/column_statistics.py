@@ -1,0 +1,239 @@
+"""What is learned of single columns, as sums over rows.
+
+Numbers have a weight, a mean and a sum of squared deviations; dates a mean; a level of text has its
+weight and the sums of y and of its square, by fold. All of them add:
+
+.. math:: \\sum_{i \\in A \\cup B} f(x_i) = \\sum_{i \\in A} f(x_i) + \\sum_{i \\in B} f(x_i).
+
+How numbers and dates are written is an intersection, which adds up in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer.columns.row_folds import FOLDS, level_hashes
+from mercer.columns.text_dates import DateFormat, formats_of
+from mercer.columns.text_numbers import NumberStyle, styles_of
+from mercer.contracts import Array
+from mercer.rows.table import TIME, Coded
+
+#: Levels that a column may have; beyond it they are hashed into fewer buckets.
+MOST_LEVELS = 100_000
+BUCKETS = 4096
+#: The most numbers that the sums of a column take.
+MOST_NUMBERS = 2 * 10**7
+
+
+@dataclass(frozen=True)
+class NumberSums:
+    """``W, sum w x / W, sum w (x - mean)^2`` of the values that are there, and counts."""
+
+    rows: int
+    gaps: int
+    weight: float
+    mean: float
+    square: float
+    low: float = np.inf
+    high: float = -np.inf
+    whole: bool = True
+    first: float = np.nan
+    last: float = np.nan
+    increasing: bool = True  # every value is larger than the one before
+
+    @classmethod
+    def of(cls, values: Array, weight: Array) -> NumberSums:
+        """Return the sums of a block; infinite values raise ValueError."""
+        present = ~np.isnan(values)
+        x, w = (values, weight) if present.all() else (values[present], weight[present])
+        gaps = len(values) - len(x)
+        if not len(x):
+            return cls(len(values), gaps, 0.0, 0.0, 0.0)
+        if np.isinf(x).any():
+            raise ValueError("infinite")
+        total = float(w.sum())
+        mean = float(w @ x / total) if total > 0 else float(x.mean())
+        return cls(
+            len(values),
+            gaps,
+            total,
+            mean,
+            float(w @ (x - mean) ** 2),
+            float(x.min()),
+            float(x.max()),
+            bool((x == np.rint(x)).all()),
+            float(x[0]),
+            float(x[-1]),
+            bool((np.diff(x) > 0).all()),
+        )
+
+    def __add__(self, other: NumberSums) -> NumberSums:
+        total = self.weight + other.weight
+        step = other.mean - self.mean
+        share = other.weight / total if total > 0 else 0.5
+        if not self.low <= self.high:
+            share = 1.0
+        if not other.low <= other.high:
+            share = 0.0
+        follows = not self.last >= other.first  # also if there is nothing to compare
+        return NumberSums(
+            self.rows + other.rows,
+            self.gaps + other.gaps,
+            total,
+            self.mean + share * step,
+            self.square + other.square + self.weight * share * step**2,
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.whole and other.whole,
+            other.first if np.isnan(self.first) else self.first,
+            self.last if np.isnan(other.last) else other.last,
+            self.increasing and other.increasing and follows,
+        )
+
+    @property
+    def constant(self) -> bool:
+        """Whether no two values differ."""
+        return not self.low < self.high
+
+
+@dataclass(frozen=True)
+class DateSums:
+    """The sums of dates, in days since 1970, and whether they have a time of day."""
+
+    days: NumberSums
+    timed: bool = False
+
+    @classmethod
+    def of(cls, values: Array, weight: Array) -> DateSums:
+        """Return the sums of a block."""
+        timed = values.astype("datetime64[D]").astype(TIME) != values
+        return cls(NumberSums.of(as_days(values), weight), bool((timed & ~np.isnat(values)).any()))
+
+    def __add__(self, other: DateSums) -> DateSums:
+        return DateSums(self.days + other.days, self.timed or other.timed)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.days.rows
+
+    @property
+    def gaps(self) -> int:
+        """The number of gaps."""
+        return self.days.gaps
+
+
+@dataclass(frozen=True)
+class LevelSums:
+    """Sums by level of a text column, and how its numbers or dates may be written.
+
+    ``sums[fold, level]`` is the weight of rows, the weight of rows with a target, and the sums of y
+    and of its squares.
+    """
+
+    rows: int
+    gaps: int
+    levels: Array  # (L,) str, or buckets
+    sums: Array  # (folds, L + 1, 2 + 2k); the last level is a gap
+    counts: Array  # (L,) rows
+    styles: frozenset[NumberStyle]
+    formats: frozenset[DateFormat]
+    hashed: bool = False
+    ordered: bool = False
+
+    @classmethod
+    def of(cls, column: Coded, weight: Array, folds: Array, Y: Array) -> LevelSums:
+        """Return the sums of a block; rows of Y without a target are NaN."""
+        if not column.ordered:
+            column = column.used()
+        size, outputs = len(column.levels), Y.shape[1]
+        codes = np.where(column.codes < 0, size, column.codes)
+        at = folds * (size + 1) + codes
+        known = ~np.isnan(Y).any(axis=1)
+        labelled = np.where(known, weight, 0.0)
+        Y = np.where(known[:, None], Y, 0.0)
+        parts = [weight, labelled]
+        parts += [labelled * Y[:, output] for output in range(outputs)]
+        parts += [labelled * Y[:, output] ** 2 for output in range(outputs)]
+        flat = [np.bincount(at, part, FOLDS * (size + 1)) for part in parts]
+        sums = np.stack(flat, axis=-1).reshape(FOLDS, size + 1, len(parts))
+        counts = np.bincount(codes, minlength=size + 1)
+        found = cls(
+            len(column),
+            int(counts[-1]),
+            column.levels,
+            sums,
+            counts[:-1],
+            styles_of(column.levels),
+            formats_of(column.levels),
+            ordered=column.ordered,
+        )
+        return found if size <= found.most else found.bucketed()
+
+    @property
+    def most(self) -> int:
+        """The most levels that are kept apart."""
+        return int(min(MOST_LEVELS, MOST_NUMBERS // (FOLDS * self.sums.shape[2])))
+
+    def __add__(self, other: LevelSums) -> LevelSums:
+        left, right = self, other
+        if left.hashed != right.hashed:
+            left, right = left.bucketed(), right.bucketed()
+        places = {level: place for place, level in enumerate(left.levels.tolist())}
+        for level in right.levels.tolist():
+            places.setdefault(level, len(places))
+        levels = np.empty(len(places), dtype=object)
+        levels[:] = list(places)
+        sums = np.zeros((FOLDS, len(places) + 1, left.sums.shape[2]))
+        counts = np.zeros(len(places), dtype=left.counts.dtype)
+        for part in (left, right):
+            at = np.array([places[level] for level in part.levels.tolist()], dtype=np.intp)
+            sums[:, at] += part.sums[:, :-1]
+            sums[:, -1] += part.sums[:, -1]
+            counts[at] += part.counts
+        found = LevelSums(
+            left.rows + right.rows,
+            left.gaps + right.gaps,
+            levels,
+            sums,
+            counts,
+            left.styles & right.styles,
+            left.formats & right.formats,
+            left.hashed,
+            left.ordered and right.ordered,
+        )
+        return found if len(places) <= found.most else found.bucketed()
+
+    def bucketed(self) -> LevelSums:
+        """Return the same sums for buckets of levels."""
+        if self.hashed:
+            return self
+        bucket = (level_hashes(self.levels) % np.uint64(BUCKETS)).astype(np.intp)
+        used, at = np.unique(bucket, return_inverse=True)
+        sums = np.zeros((FOLDS, len(used) + 1, self.sums.shape[2]))
+        np.add.at(sums, (slice(None), at), self.sums[:, :-1])
+        sums[:, -1] = self.sums[:, -1]
+        levels = np.empty(len(used), dtype=object)
+        levels[:] = [str(number) for number in used]
+        counts = np.bincount(at, self.counts, len(used)).astype(self.counts.dtype)
+        return replace(self, levels=levels, sums=sums, counts=counts, hashed=True, ordered=False)
+
+    def sorted(self) -> LevelSums:
+        """Return the levels in order, whatever order the rows came in."""
+        if self.ordered:
+            return self
+        order = np.argsort(self.levels.astype(str), kind="stable")
+        sums = np.concatenate([self.sums[:, :-1][:, order], self.sums[:, -1:]], axis=1)
+        return replace(self, levels=self.levels[order], sums=sums, counts=self.counts[order])
+
+
+def as_days(dates: Array) -> Array:
+    """Return dates as days since 1970, NaN for gaps.
+
+    >>> as_days(np.array(["1970-01-02T12:00", "NaT"], dtype=TIME))
+    array([1.5, nan])
+    """
+    days = dates.astype(TIME).astype(np.int64) / 86_400e6
+    return np.where(np.isnat(dates), np.nan, days)

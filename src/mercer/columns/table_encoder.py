@@ -1,0 +1,241 @@
+"""A table as numbers, as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    check_array,
+    check_is_fitted,
+)
+
+from mercer.columns.learning import KINDS, Options, learned_encoders
+from mercer.columns.table_encoding import TableEncoding
+from mercer.columns.table_sums import TableSums, as_table, with_text
+from mercer.contracts import Array
+from mercer.rows.frames import table_of
+from mercer.rows.table import Coded, Table
+from mercer.validation import check_choice, check_count, closest, warn
+
+#: Kinds of columns that are read as text, whatever they contain.
+OF_TEXT = ("category", "one_hot", "target", "hash", "ordered")
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """``x -> (e_1(x_1), ..., e_d(x_d))``: numbers, categories, gaps and dates become numbers.
+
+    What is learned of a column is a sum over rows, so the same encoding is learned from files, in
+    blocks and over shards: inside an estimator, with ``columns="auto"`` or ``columns=TableEncoder``.
+
+    - Numbers stay numbers, also if they are written as text (``$1,200``, ``3,5``, ``12 %``).
+    - Text of few levels gets an indicator per level, like scikit-learn's ``OneHotEncoder``; rare
+      levels share one. Text of many levels becomes the mean of y in each level, like
+      ``TargetEncoder``: rows that it is learned from get the mean of the other folds.
+    - Dates become days, and points on the circles of the year, the week and the day.
+    - Gaps are filled by the mean or the most frequent level, as by ``SimpleImputer``, with an
+      indicator where at least 1 percent of the values are missing.
+    - Columns without information and identifiers are left out.
+
+    Parameters
+    ----------
+    types : dict or None
+        What some columns are, by name: "number", "category", "one_hot", "target", "hash",
+        "ordered", "date", "drop", or a list of levels in their order. Others are looked at.
+    max_levels : int
+        A category of more levels becomes the mean of y in each.
+    min_frequency : float or "auto"
+        Levels with fewer rows share an indicator; "auto" is 10, or 1 percent of the rows if that is
+        less.
+    smooth : float or "auto"
+        The mean of y in a level is shrunk towards the mean of all rows as if that many rows of it
+        were added; "auto" is an empirical Bayes estimate.
+    missing : {"fill", "error"}
+        What to do with missing values.
+
+    Attributes
+    ----------
+    encoding_ : TableEncoding
+        The map of every column.
+    n_features_in_, feature_names_in_
+        The columns of the fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, "red"], [2.0, "blue"], [None, "red"]], dtype=object)
+    >>> encoder = TableEncoder().fit(X)
+    >>> encoder.get_feature_names_out().tolist()
+    ['x0', 'x0 missing', 'x1=blue', 'x1=red']
+    >>> encoder.transform(X)
+    array([[1. , 0. , 0. , 1. ],
+           [2. , 0. , 1. , 0. ],
+           [1.5, 1. , 0. , 1. ]])
+    """
+
+    encoding_: TableEncoding
+
+    def __init__(
+        self,
+        types: Mapping[str, Any] | None = None,
+        *,
+        max_levels: int = 20,
+        min_frequency: float | str = "auto",
+        smooth: float | str = "auto",
+        missing: str = "fill",
+    ) -> None:
+        self.types = types
+        self.max_levels = max_levels
+        self.min_frequency = min_frequency
+        self.smooth = smooth
+        self.missing = missing
+
+    # -- scikit-learn's contract ---------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what the columns mean; categories of many levels need y."""
+        self._fit(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Learn the encoding, and encode the rows that it is learned from, folds left out."""
+        table = self._fit(X, y)
+        return self.encoding_(table, training=True)
+
+    def transform(self, X: Any) -> Array:
+        """Return new rows as numbers, of shape (n, new columns)."""
+        check_is_fitted(self, "encoding_")
+        table = self._table(X, reset=False)
+        warn_of_surprises(self.encoding_, table)
+        return self.encoding_(table)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the new columns."""
+        check_is_fitted(self, "encoding_")
+        if input_features is not None and list(map(str, input_features)) != list(
+            self.encoding_.names
+        ):
+            raise ValueError("input_features must be the columns of the fit, feature_names_in_")
+        return np.array(self.encoding_.feature_names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def options(self, arrays: bool = False) -> Options:
+        """Validate the parameters, and return them for a fit."""
+        check_choice(self.missing, "missing", ["fill", "error"])
+        check_count(self.max_levels, "max_levels", minimum=0)
+        for name in ("smooth", "min_frequency"):
+            if isinstance(getattr(self, name), str):
+                check_choice(getattr(self, name), name, ["auto"])
+        types = {} if self.types is None else self.types
+        if not isinstance(types, Mapping):
+            raise TypeError(
+                f"types must be a dict of columns and their kinds ({', '.join(KINDS)}), got "
+                f"{type(types).__name__}"
+            )
+        types = {str(name): kind for name, kind in types.items()}
+        return Options(types, self.max_levels, self.min_frequency, self.smooth, arrays)
+
+    def text_columns(self, names: list[str]) -> frozenset[str]:
+        """Return the columns that are read as text because of their kind."""
+        types = self.options().types
+        for name in types:
+            if name not in names:
+                raise ValueError(
+                    f"columns must name columns of the table, got {name!r}{closest(name, names)}"
+                )
+        return frozenset(
+            name for name, kind in types.items() if not isinstance(kind, str) or kind in OF_TEXT
+        )
+
+    def learn(self, sums: TableSums, text: frozenset[str], arrays: bool = False) -> TableEncoding:
+        """Return the encoding of a table with these sums."""
+        gaps = {name: part.gaps for name, part in sums.columns.items() if part.gaps}
+        if gaps and self.missing == "error":
+            name, count = next(iter(gaps.items()))
+            raise ValueError(
+                f"X contains NaN or gaps, which missing='error' refuses: {count} of {sums.rows} "
+                f"values of column {name!r} are missing; use missing='fill', or fill them"
+            )
+        encoders = learned_encoders(sums, self.options(arrays))
+        names = tuple(encoders)
+        found = TableEncoding(
+            names,
+            tuple(encoders.values()),
+            tuple(name for name in names if name in text),
+            tuple(gaps.get(name, 0) for name in names),
+        )
+        if not found.feature_names:
+            reasons = "; ".join(f"{name!r}: {why}" for name, why in found.dropped.items())
+            raise ValueError(f"no column is left to learn from: {reasons}")
+        self.encoding_ = found
+        return found
+
+    def _fit(self, X: Any, y: Any) -> Table:
+        table = self._table(X, reset=True)
+        Y = np.zeros((table.n_rows, 0)) if y is None else target_columns(y)
+        if len(Y) != table.n_rows:
+            raise ValueError(f"y must have a value per row, {table.n_rows}, got {len(Y)}")
+        text = self.text_columns(table.names)
+        self.learn(TableSums.of(with_text(table, text), None, Y), text, table_of(X) is None)
+        return table
+
+    def _table(self, X: Any, reset: bool) -> Table:
+        table = table_of(X)
+        if table is None:
+            X = check_array(X, dtype=None, ensure_all_finite="allow-nan", input_name="X")
+            table = table_of(X) or as_table(X, None)
+        _check_n_features(self, X, reset=reset)
+        _check_feature_names(self, X, reset=reset)
+        if not table.n_rows:
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        names = getattr(self, "feature_names_in_", None)
+        if names is None and not reset:  # arrays have no names
+            columns = zip(self.encoding_.names, table.columns.values(), strict=True)
+            table = Table(dict(columns), table.n_rows)
+        return table
+
+
+def target_columns(y: Any) -> Array:
+    """Return y as columns of numbers: itself, or an indicator per class (one for two classes)."""
+    values = np.asarray(y)
+    if values.dtype.kind in "fiub" and type_of_target(values).startswith("continuous"):
+        return values.astype(np.float64).reshape(len(values), -1)
+    classes, codes = np.unique(Coded.of(values).values().astype(str), return_inverse=True)
+    if values.dtype.kind in "fiub" and len(classes) > 2 and values.dtype.kind == "f":
+        return values.astype(np.float64).reshape(len(values), -1)
+    if len(classes) <= 2:
+        return (codes.ravel() == len(classes) - 1).astype(np.float64)[:, None]
+    return (codes.ravel()[:, None] == np.arange(len(classes))).astype(np.float64)
+
+
+def warn_of_surprises(encoding: TableEncoding, table: Table) -> None:
+    """Warn once of values that the fit has not seen, by column."""
+    warn_of(encoding.surprises(table), table.n_rows)
+
+
+def warn_of(surprises: Mapping[str, tuple[int, int]], rows: int) -> None:
+    """Warn once of unknown and missing values, given by column."""
+    if not surprises:
+        return
+    parts = []
+    for name, (unknown, missing) in surprises.items():
+        words = []
+        if unknown:
+            words.append(f"{unknown:,} unknown values, taken as 'other'")
+        if missing:
+            words.append(f"{missing:,} missing values, filled")
+        parts.append(f"{name!r} has {' and '.join(words)}")
+    warn(f"of {rows:,} rows, " + "; ".join(parts) + ": the fit has seen none like them")

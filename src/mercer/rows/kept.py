@@ -1,0 +1,109 @@
+"""Some of the rows of a source: those with a label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array, RowBlock, Rows, RowSource
+from mercer.rows.checks import check_indices
+from mercer.rows.chunks import even_cuts
+
+
+@dataclass(frozen=True)
+class KeptSource:
+    """The rows of a source at increasing ``indices``; blocks may be shorter than asked for.
+
+    Parameters
+    ----------
+    source : RowSource
+        All rows.
+    indices : array
+        The rows to keep, in increasing order.
+    """
+
+    source: Any
+    indices: Array
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that are kept."""
+        return len(self.indices)
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return int(self.source.n_features)
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the columns."""
+        names: list[str] | None = self.source.feature_names
+        return names
+
+    @property
+    def has_target(self) -> bool:
+        """Whether rows have targets."""
+        return bool(self.source.has_target)
+
+    @property
+    def has_query(self) -> bool:
+        """Whether rows have queries."""
+        return bool(getattr(self.source, "has_query", False))
+
+    @property
+    def label(self) -> str:
+        """What the rows are, for messages."""
+        return str(getattr(self.source, "label", "the rows"))
+
+    @property
+    def resident_bytes(self) -> int:
+        """Bytes of the source and of the row numbers."""
+        return int(self.source.resident_bytes) + int(self.indices.nbytes)
+
+    def _between(self, start: int, stop: int) -> Array:
+        """Return the rows that are kept among ``start`` to ``stop``, counted from ``start``."""
+        low, high = np.searchsorted(self.indices, [start, stop])
+        return np.asarray(self.indices[low:high] - start)
+
+    def blocks(self, rows: int) -> Iterator[RowBlock]:
+        """Yield the rows in order, at most ``rows`` at a time."""
+        done = 0
+        for block in self.source.blocks(rows):
+            at = self._between(block.start, block.start + block.n_rows)
+            if len(at):
+                parts = (block.y, block.weight, block.query)
+                chosen = [None if part is None else part[at] for part in parts]
+                yield RowBlock(done, block.X[at], *chosen)
+                done += len(at)
+
+    def take(self, indices: Array) -> Rows:
+        """Return the rows at ``indices``, in the order of ``indices``."""
+        return self.source.take(self.indices[check_indices(indices, self.n_rows)])
+
+    def targets(self, rows: int) -> Iterator[Array]:
+        """Yield only y."""
+        start = 0
+        for y in self.source.targets(rows):
+            at = self._between(start, start + len(y))
+            start += len(y)
+            if len(at):
+                yield y[at]
+
+    def queries(self, rows: int) -> Iterator[tuple[Array, Array | None]]:
+        """Yield queries and weights."""
+        start = 0
+        for query, weight in self.source.queries(rows):
+            at = self._between(start, start + len(query))
+            start += len(query)
+            if len(at):
+                yield query[at], None if weight is None else weight[at]
+
+    def split(self, parts: int) -> list[RowSource]:
+        """Split into sources of consecutive rows."""
+        cuts = even_cuts(self.n_rows, parts)
+        pairs = zip(cuts[:-1], cuts[1:], strict=True)
+        return [KeptSource(self.source, self.indices[low:high]) for low, high in pairs]
