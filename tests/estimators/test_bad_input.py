@@ -39,14 +39,16 @@ def changed(array, at, value):
 
 @over_each(basis=BASES, wrong=[(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "inf")])
 def test_values_that_are_not_finite_are_named_by_row_and_column(basis, wrong):
-    model, (value, word) = KernelRegressor(basis=BASES[basis]), wrong
+    model, (value, word) = KernelRegressor(missing="error", basis=BASES[basis]), wrong
     refused(model, changed(X, (17, 1), value), Y, words=(word, "row 17", "column 1"))
 
 
 @over_bases
 def test_values_that_are_not_finite_are_named_by_the_name_of_their_column(basis):
     frame = pd.DataFrame(changed(X, (17, 1), np.nan), columns=["height", "width"])
-    refused(KernelRegressor(basis=basis), frame, Y, words=("NaN", "row 17", "'width'"))
+    refused(
+        KernelRegressor(missing="error", basis=basis), frame, Y, words=("NaN", "row 17", "'width'")
+    )
 
 
 @over_each(
@@ -58,7 +60,7 @@ def test_among_many_rows_the_right_one_is_named(basis, dtype):
     many = np.random.default_rng(0).random((3000, 2))
     many[[1500, 2000]] = np.nan
     many[2990:] = np.nan
-    model = KernelRegressor(basis=basis, dtype=dtype, random_state=0)
+    model = KernelRegressor(missing="error", basis=basis, dtype=dtype, random_state=0)
     with pytest.raises(ValueError, match="NaN at row 1500, column 0"):
         model.fit(many, np.arange(3000.0))
 
@@ -67,12 +69,12 @@ def test_rows_of_weight_zero_do_not_shift_the_row_that_is_named():
     w = W.copy()
     w[:5] = 0.0
     with pytest.raises(ValueError, match="NaN at row 17, column 1"):
-        KernelRegressor().fit(changed(X, (17, 1), np.nan), Y, w)
+        KernelRegressor(missing="error").fit(changed(X, (17, 1), np.nan), Y, w)
 
 
 @over_bases
 def test_predicting_values_that_are_not_finite(basis):
-    model = KernelRegressor(basis=basis, alpha=1e-3).fit(X, Y)
+    model = KernelRegressor(missing="error", basis=basis, alpha=1e-3).fit(X, Y)
     with pytest.raises(ValueError, match="NaN at row 5, column 0"):
         model.predict(changed(NEW, (5, 0), np.nan))
     assert np.isfinite(model.predict(NEW)).all()
@@ -80,14 +82,14 @@ def test_predicting_values_that_are_not_finite(basis):
 
 def test_the_row_is_named_in_late_blocks_too():
     many = np.random.default_rng(0).random((20_000, 2))
-    model = KernelRegressor(basis=Landmarks(sampling=GIVEN), alpha=1e-3).fit(X, Y)
+    model = KernelRegressor(missing="error", basis=Landmarks(sampling=GIVEN), alpha=1e-3).fit(X, Y)
     with pytest.raises(ValueError, match="infinity at row 15000, column 1"):
         model.predict(changed(many, (15_000, 1), np.inf))
 
 
 @over_bases
 def test_another_number_of_columns_at_prediction(basis):
-    model = KernelRegressor(basis=basis, alpha=1e-3).fit(X, Y)
+    model = KernelRegressor(missing="error", basis=basis, alpha=1e-3).fit(X, Y)
     with pytest.raises(ValueError, match="X has 3 features, but KernelRegressor is expecting 2"):
         model.predict(np.ones((4, 3)))
 
@@ -111,7 +113,7 @@ def test_rows_that_are_no_matrix_of_numbers(bad, words):
 
 def test_a_column_of_text_is_named():
     frame = pd.DataFrame({"height": X[:, 0], "color": ["red", "blue"] * 15})
-    refused(KernelRegressor(), frame, Y, words=("'color'",))
+    refused(KernelRegressor(columns=None), frame, Y, words=("'color'",))
 
 
 # -- targets ---------------------------------------------------------------------------------------
@@ -120,20 +122,33 @@ def test_a_column_of_text_is_named():
 @over_bases
 def test_targets_that_are_not_finite(basis):
     refused(
-        KernelRegressor(basis=basis), X, changed(Y, 17, np.inf), words=("y contains", "infinity")
+        KernelRegressor(missing="error", basis=basis),
+        X,
+        changed(Y, 17, np.inf),
+        words=("y contains", "infinity"),
     )
 
 
 @over_bases
 def test_targets_that_are_missing_are_told(basis):
     with pytest.warns(MercerWarning, match="1 of 30 rows have no label"):
-        KernelRegressor(basis=basis).fit(X, changed(Y, 17, np.nan))
-    refused(KernelRegressor(basis=basis), X, np.full(30, np.nan), words="no row has a label")
+        KernelRegressor(missing="error", basis=basis).fit(X, changed(Y, 17, np.nan))
+    refused(
+        KernelRegressor(missing="error", basis=basis),
+        X,
+        np.full(30, np.nan),
+        words="no row has a label",
+    )
 
 
 @over_bases
 def test_targets_of_another_length(basis):
-    refused(KernelRegressor(basis=basis), X, Y[:20], words=("X has 30 rows", "y has 20"))
+    refused(
+        KernelRegressor(missing="error", basis=basis),
+        X,
+        Y[:20],
+        words=("X has 30 rows", "y has 20"),
+    )
 
 
 def test_no_targets():
@@ -147,7 +162,7 @@ def test_targets_of_text_for_a_regressor():
 @over_bases
 def test_one_class_only(basis):
     refused(
-        KernelClassifier(basis=basis),
+        KernelClassifier(missing="error", basis=basis),
         X,
         np.full(30, "same"),
         words=("at least two classes", "'same'"),
@@ -171,7 +186,7 @@ def test_missing_classes():
 @over_bases
 def test_a_classifier_keeps_its_classes_when_a_fit_is_refused(basis):
     refused(
-        KernelClassifier(basis=basis),
+        KernelClassifier(missing="error", basis=basis),
         changed(X, (17, 1), np.nan),
         np.arange(30) % 2 + 10,
         words="NaN",
@@ -180,7 +195,7 @@ def test_a_classifier_keeps_its_classes_when_a_fit_is_refused(basis):
 
 
 def test_a_model_keeps_its_columns_when_a_fit_is_refused():
-    model = KernelRegressor(alpha=1e-3).fit(pd.DataFrame(X, columns=["a", "b"]), Y)
+    model = KernelRegressor(alpha=1e-3, missing="error").fit(pd.DataFrame(X, columns=["a", "b"]), Y)
     three = pd.DataFrame(np.full((30, 3), np.nan), columns=["c", "d", "e"])
     with pytest.raises(ValueError, match="NaN"):
         model.fit(three, Y)
@@ -192,7 +207,10 @@ def test_a_model_keeps_its_columns_when_a_fit_is_refused():
 @over_bases
 def test_a_model_keeps_its_outputs_when_a_fit_is_refused(basis):
     refused(
-        KernelRegressor(basis=basis), changed(X, (17, 1), np.nan), np.ones((30, 2)), words="NaN"
+        KernelRegressor(missing="error", basis=basis),
+        changed(X, (17, 1), np.nan),
+        np.ones((30, 2)),
+        words="NaN",
     )
 
 
@@ -212,4 +230,4 @@ WEIGHTS = {
 @over_each(basis=BASES, kind=WEIGHTS)
 def test_weights_that_are_none(basis, kind):
     bad, words = WEIGHTS[kind]
-    refused(KernelRegressor(basis=BASES[basis]), X, Y, bad, words=words)
+    refused(KernelRegressor(missing="error", basis=BASES[basis]), X, Y, bad, words=words)

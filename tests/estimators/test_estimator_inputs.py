@@ -123,7 +123,7 @@ def test_a_missing_value_is_named_by_its_column():
         hole = X.copy()
         hole[4, 1] = np.nan
         with pytest.raises(ValueError, match=r"NaN at row 4, column 1 \('width'\)"):
-            model().fit(FRAMES[kind](hole), Y)
+            model(missing="error").fit(FRAMES[kind](hole), Y)
 
 
 def test_frames_of_whole_numbers_and_booleans():

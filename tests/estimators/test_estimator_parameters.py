@@ -55,6 +55,9 @@ EFFECTS = {
     "kernel": ({}, "matern", lambda m: isinstance(m.kernel_, Matern)),
     "metric": ({}, np.array([2.0, 0.5]), lambda m: np.array_equal(m.metric_, [2.0, 0.5])),
     "scale": ({}, "standard", lambda m: isinstance(m.kernel_, InMetric)),
+    "columns": ({}, None, lambda m: m.columns_ is None),
+    "missing": ({}, "error", lambda m: m.columns_ is None),  # arrays are then taken as they are
+    "unlabelled": ({}, "use", lambda m: m.fit(X, [np.nan, *Y[1:]]).fit_.n_rows == len(X)),
     "basis": ({}, RandomFeatures(7), lambda m: m.basis_.size == 7),
     "alpha": ({}, 0.123, lambda m: m.alpha_ == 0.123),
     "alphas": (

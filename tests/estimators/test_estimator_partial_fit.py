@@ -215,7 +215,7 @@ def bad_batches():
 def test_a_bad_batch_leaves_the_model_as_it_was(name, method):
     batch, words = bad_batches()[name]
     X, y = rows(), targets(rows())
-    model = GIVEN_GAUSSIAN.estimator().fit(X, y)
+    model = GIVEN_GAUSSIAN.estimator().set_params(missing="error").fit(X, y)
     before = model.predict(NEW)
     with pytest.raises(ValueError, match=words):
         getattr(model, method)(*batch)
@@ -228,7 +228,7 @@ def test_a_first_batch_that_failed_leaves_nothing_behind():
     X, y = rows(), targets(rows())
     hole = X.copy()
     hole[25, 1] = np.nan
-    model = GIVEN_GAUSSIAN.estimator()
+    model = GIVEN_GAUSSIAN.estimator().set_params(missing="error")
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(hole, y)
     three = np.column_stack([X, X[:, 0]])

@@ -248,7 +248,7 @@ def test_it_is_an_estimator():
 REFUSED = {
     "qid": ((X, Y, QID[:5]), {}),
     "single row": ((X, Y, np.arange(N)), {}),
-    "NaN": ((X, np.where(Y > 3, np.nan, Y), QID), {}),
+    "NaN": ((X, np.where(Y > 3, np.nan, Y), QID), {"unlabelled": "use"}),
     "one number per row": ((X, np.c_[Y, Y], QID), {}),
     "pair_weighting": ((X, Y, QID), {"pair_weighting": "row"}),
     "precomputed": ((np.eye(N), Y, QID), {"kernel": "precomputed", "basis": Landmarks(5)}),

@@ -163,6 +163,6 @@ def test_relevance_that_cannot_be_is_refused(shards):
         y = Y.astype(float)
         y[7] = wrong
         with pytest.raises(ValueError, match=said):
-            ranker(shards=shards).fit(X, y, QID)
+            ranker(shards=shards, unlabelled="use").fit(X, y, QID)
     with pytest.raises(ValueError, match="unknown pair_weighting"):
         ranker(pair_weighting="rows", shards=shards).fit(X, Y, QID)

@@ -32,6 +32,7 @@ PARTLY = np.where(KNOWN, Y, np.nan)
 
 def model(cls=KernelRegressor, **settings):
     settings = {"basis": Landmarks(sampling=POINTS), "alpha": ALPHA, **settings}
+    settings = {"unlabelled": "use", **settings}
     return cls(KERNEL, dtype="float64", random_state=0, **settings)
 
 
@@ -52,8 +53,7 @@ def by_hand(weight, intercept):
 @pytest.mark.parametrize("weighted", [True, False])
 def test_all_rows_are_in_A_and_labelled_rows_in_b(weighted, intercept):
     weight = WEIGHT if weighted else np.ones(300)
-    with pytest.warns(MercerWarning, match=r"\d+ of 300 rows have no label"):
-        found = model(fit_intercept=intercept).fit(X, PARTLY, WEIGHT if weighted else None)
+    found = quietly(model(fit_intercept=intercept), X, PARTLY, WEIGHT if weighted else None)
     np.testing.assert_allclose(found.predict(NEW), by_hand(weight, intercept), rtol=1e-6, atol=1e-8)
     assert found.moments_.target_rows == KNOWN.sum()
     assert found.moments_.rows == 300
@@ -70,8 +70,7 @@ def test_rows_without_labels_may_come_apart(kind):
     make = {"array": np.asarray, "frame": lambda rows: pd.DataFrame(rows, columns=["a", "b"]),
             "sparse": sparse.csr_matrix}[kind]  # fmt: skip
     apart = quietly(model(), make(X[KNOWN]), Y[KNOWN], X_unlabelled=make(X[~KNOWN]))
-    with pytest.warns(MercerWarning, match="no label"):
-        together = model().fit(make(X), PARTLY)
+    together = quietly(model(), make(X), PARTLY)
     np.testing.assert_allclose(apart.predict(make(NEW)), together.predict(make(NEW)), rtol=1e-7)
     if kind == "frame":
         assert apart.feature_names_in_.tolist() == ["a", "b"]
@@ -86,8 +85,7 @@ def test_classes_stay_what_they_are(labels):
     assert found.score(X, classes) > 0.85
     mixed = classes.astype(object)
     mixed[~KNOWN] = None
-    with pytest.warns(MercerWarning, match="None"):
-        again = model(KernelClassifier).fit(X, mixed)
+    again = quietly(model(KernelClassifier), X, mixed)
     np.testing.assert_allclose(again.decision_function(NEW), found.decision_function(NEW))
 
 
@@ -107,6 +105,27 @@ def test_alpha_is_chosen(basis, selection):
     assert np.sqrt(np.mean((found.predict(X) - Y) ** 2)) < 0.5  # A and b are of other rows: not 0
     steps = model(basis=basis, solver=KCGM(StopAfter(8)), alpha="auto").fit(X, PARTLY)
     assert np.sqrt(np.mean((steps.predict(X) - Y) ** 2)) < 0.5
+
+
+@pytest.mark.parametrize("labels", ["numbers", "classes"])
+def test_rows_without_labels_are_left_out_by_default(labels, tmp_path):
+    y, cls = PARTLY, KernelRegressor
+    if labels == "classes":
+        y, cls = np.where(KNOWN, np.where(X[:, 0] > 0, "a", "b"), None), KernelClassifier
+    expected = model(cls).fit(X[KNOWN], y[KNOWN], WEIGHT[KNOWN])
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(w=WEIGHT, y=y)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    inputs = [
+        (X, y, WEIGHT),
+        *((tmp_path / f"rows.{kind}", "y", "w") for kind in ("parquet", "csv")),
+    ]
+    for given in inputs:
+        for shards in (None, 3):
+            with pytest.warns(MercerWarning, match=f"{(~KNOWN).sum()} of 300 rows have no label"):
+                found = model(cls, unlabelled="drop", shards=shards).fit(*given)
+            assert found.moments_.rows == KNOWN.sum()
+            np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")

@@ -207,9 +207,7 @@ def test_classes_and_weights():
 def test_unlabelled_rows_take_part():
     y = SMOOTH.copy()
     y[300:] = np.nan
-    model = KernelRegressor(metric=FAST, random_state=0)
-    with pytest.warns(UserWarning, match="no label"):
-        model.fit(NARROW, y)
+    model = KernelRegressor(metric=FAST, unlabelled="use", random_state=0).fit(NARROW, y)
     assert model.feature_importances_.argmax() == 0
     assert model.score(NARROW[300:], SMOOTH[300:]) > 0.9
 

@@ -135,7 +135,7 @@ def test_the_sample_must_be_a_count_of_rows():
 def test_where_labels_lack_only_the_label_is_left_out(intercept, weighted):
     X, Y, w = data(weighted)
     y = np.where(np.arange(len(X)) % 3 == 0, np.nan, Y[:, 0])
-    settings = {"fit_intercept": intercept, "random_state": 0, "dtype": "float64"}
+    settings = {"fit_intercept": intercept, "unlabelled": "use", "dtype": "float64"}
     basis = Landmarks(sampling=X[:8])
     model = KernelRegressor(Gaussian(0.5), basis, alphas=ALPHAS, **settings)
     found = scores(model, X, y, w)
@@ -157,10 +157,11 @@ def test_labels_are_left_out_with_landmarks_at_their_rows():
     """All labels but those of a few far rows: as good as leaving out labels of all."""
     X, Y, w = data(True)
     y = np.where(np.arange(len(X)) % 7 == 0, np.nan, Y[:, 0])
-    drawn = KernelRegressor(LaplacianL1(0.8), Landmarks(10), alphas=ALPHAS, random_state=0)
+    settings = {"alphas": ALPHAS, "unlabelled": "use", "random_state": 0}
+    drawn = KernelRegressor(LaplacianL1(0.8), Landmarks(10), **settings)
     found = scores(drawn, X, y, w)
     points = drawn.basis_.landmarks_
-    given = KernelRegressor(LaplacianL1(0.8), Landmarks(sampling=points), alphas=ALPHAS)
+    given = KernelRegressor(LaplacianL1(0.8), Landmarks(sampling=points), **settings)
     stays = scores(given, X, y, w)
     assert np.all(np.isfinite(found))
     assert np.all(found != stays)  # where a row takes its landmark along
@@ -198,8 +199,9 @@ def test_a_sample_of_rows_without_labels_is_all_rows():
     y = Y[:, 0].copy()
     y[drawn] = np.nan
     basis = Landmarks(sampling=X[:8])
+    settings = {"alphas": ALPHAS, "unlabelled": "use"}
     few, all_rows = (
-        scores(KernelRegressor(Gaussian(0.5), basis, alphas=ALPHAS, selection=way), X, y)
+        scores(KernelRegressor(Gaussian(0.5), basis, selection=way, **settings), X, y)
         for way in (AutoSelection(1), "auto")
     )
     np.testing.assert_allclose(few, all_rows, rtol=1e-12)

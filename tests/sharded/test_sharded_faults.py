@@ -255,7 +255,7 @@ def test_a_model_is_left_as_it_was_where_a_fit_fails(client):
     model = KernelRegressor(**SETTINGS).fit(X, Y)
     before = model.coef_
     with pytest.raises(ValueError, match="NaN"):
-        model.set_params(engine=client).fit(np.where(X > 1.99, np.nan, X), Y)
+        model.set_params(engine=client, missing="error").fit(np.where(X > 1.99, np.nan, X), Y)
     assert model.coef_ is before
 
 

@@ -116,10 +116,10 @@ def test_what_is_not_finite_is_named(engine):
     bad = X.copy()
     bad[123, 1] = np.nan
     with pytest.raises(ValueError, match="row 123"):
-        model(engine=engine, shards=4).fit(bad, y)
+        model(engine=engine, shards=4, missing="error").fit(bad, y)
     rows = da.from_array(np.where(np.arange(600)[:, None] == 203, np.nan, X), chunks=(200, 3))
     with pytest.raises(ValueError, match=r"shard 1 .*row 3"):
-        model(engine=engine).fit(rows, y)
+        model(engine=engine, missing="error").fit(rows, y)
     rows, bad = da.from_array(X, chunks=(200, 3)), np.where(np.arange(600) == 577, np.inf, y)
     with pytest.raises(ValueError, match=r"shard 2 .*row 177"):
         model(engine=engine).fit(rows, bad)

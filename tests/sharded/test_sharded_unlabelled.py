@@ -12,7 +12,8 @@ PARTLY = np.where(KNOWN, Y[:, 0], np.nan)
 
 def model(**settings):
     basis = Landmarks(sampling=POINTS)
-    return KernelRegressor(Gaussian(1.5), basis, 1e-3, dtype="float64", random_state=0, **settings)
+    settings = {"unlabelled": "use", "dtype": "float64", "random_state": 0, **settings}
+    return KernelRegressor(Gaussian(1.5), basis, 1e-3, **settings)
 
 
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")

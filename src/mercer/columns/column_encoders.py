@@ -99,6 +99,8 @@ class NumberColumn(ColumnEncoder):
         """Raise ValueError unless the fill value is finite."""
         if not np.isfinite(self.fill):
             raise ValueError("fill must be finite")
+        if not (self.style is None or isinstance(self.style, NumberStyle)):
+            raise ValueError(f"style must be a NumberStyle, got {type(self.style).__name__}")
 
 
 class LevelColumn(ColumnEncoder):
@@ -329,6 +331,8 @@ class DateColumn(ColumnEncoder):
 
     def check_state(self) -> None:
         """Raise ValueError unless the cycles are known."""
+        if not (self.format is None or isinstance(self.format, DateFormat)):
+            raise ValueError(f"format must be a DateFormat, got {type(self.format).__name__}")
         if not np.isfinite([self.origin, self.fill]).all():
             raise ValueError("origin and fill must be finite")
         if not all(cycle in CYCLES for cycle in self.cycles):

@@ -45,22 +45,22 @@ class NumberSums:
 
     @classmethod
     def of(cls, values: Array, weight: Array) -> NumberSums:
-        """Return the sums of a block; infinite values raise ValueError."""
+        """Return the sums of a block of finite values and gaps."""
         present = ~np.isnan(values)
         x, w = (values, weight) if present.all() else (values[present], weight[present])
         gaps = len(values) - len(x)
         if not len(x):
             return cls(len(values), gaps, 0.0, 0.0, 0.0)
-        if np.isinf(x).any():
-            raise ValueError("infinite")
         total = float(w.sum())
-        mean = float(w @ x / total) if total > 0 else float(x.mean())
+        with np.errstate(over="ignore"):
+            mean = float((w / total) @ x) if total > 0 else float(x.mean())
+            square = float(w @ (x - mean) ** 2)
         return cls(
             len(values),
             gaps,
             total,
             mean,
-            float(w @ (x - mean) ** 2),
+            square,
             float(x.min()),
             float(x.max()),
             bool((x == np.rint(x)).all()),
@@ -138,8 +138,8 @@ class LevelSums:
     levels: Array  # (L,) str, or buckets
     sums: Array  # (folds, L + 1, 2 + 2k); the last level is a gap
     counts: Array  # (L,) rows
-    styles: frozenset[NumberStyle]
-    formats: frozenset[DateFormat]
+    styles: tuple[NumberStyle, ...]  # under which all levels are numbers
+    formats: tuple[DateFormat, ...]  # under which all levels are dates
     hashed: bool = False
     ordered: bool = False
 
@@ -166,8 +166,8 @@ class LevelSums:
             column.levels,
             sums,
             counts[:-1],
-            styles_of(column.levels),
-            formats_of(column.levels),
+            tuple(styles_of(column.levels)),
+            tuple(formats_of(column.levels)),
             ordered=column.ordered,
         )
         return found if size <= found.most else found.bucketed()
@@ -199,8 +199,8 @@ class LevelSums:
             levels,
             sums,
             counts,
-            left.styles & right.styles,
-            left.formats & right.formats,
+            tuple(style for style in left.styles if style in right.styles),
+            tuple(format for format in left.formats if format in right.formats),
             left.hashed,
             left.ordered and right.ordered,
         )

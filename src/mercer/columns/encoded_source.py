@@ -75,7 +75,7 @@ class EncodedSource:
 
     def encoded(self, X: Any) -> Array:
         """Return rows of the source as numbers."""
-        table = as_table(X, self.source.feature_names)
+        table = as_table(X, list(self.encoding.names))  # arrays have no names, or those of the fit
         if self.notes is not None:
             self.notes.append(self.encoding.surprises(table))
         return self.encoding(table, self.training)

@@ -111,7 +111,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return new rows as numbers, of shape (n, new columns)."""
         check_is_fitted(self, "encoding_")
         table = self._table(X, reset=False)
-        warn_of_surprises(self.encoding_, table)
+        warn_of(self.encoding_.surprises(table), table.n_rows, self.missing)
         return self.encoding_(table)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -160,15 +160,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             name for name, kind in types.items() if not isinstance(kind, str) or kind in OF_TEXT
         )
 
-    def learn(self, sums: TableSums, text: frozenset[str], arrays: bool = False) -> TableEncoding:
+    def learned(self, sums: TableSums, text: frozenset[str], arrays: bool = False) -> TableEncoding:
         """Return the encoding of a table with these sums."""
         gaps = {name: part.gaps for name, part in sums.columns.items() if part.gaps}
-        if gaps and self.missing == "error":
-            name, count = next(iter(gaps.items()))
-            raise ValueError(
-                f"X contains NaN or gaps, which missing='error' refuses: {count} of {sums.rows} "
-                f"values of column {name!r} are missing; use missing='fill', or fill them"
-            )
         encoders = learned_encoders(sums, self.options(arrays))
         names = tuple(encoders)
         found = TableEncoding(
@@ -180,7 +174,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not found.feature_names:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in found.dropped.items())
             raise ValueError(f"no column is left to learn from: {reasons}")
-        self.encoding_ = found
         return found
 
     def _fit(self, X: Any, y: Any) -> Table:
@@ -189,7 +182,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if len(Y) != table.n_rows:
             raise ValueError(f"y must have a value per row, {table.n_rows}, got {len(Y)}")
         text = self.text_columns(table.names)
-        self.learn(TableSums.of(with_text(table, text), None, Y), text, table_of(X) is None)
+        sums = TableSums.of(with_text(table, text), None, Y, gaps=self.missing == "fill")
+        self.encoding_ = self.learned(sums, text, table_of(X) is None)
         return table
 
     def _table(self, X: Any, reset: bool) -> Table:
@@ -221,21 +215,21 @@ def target_columns(y: Any) -> Array:
     return (codes.ravel()[:, None] == np.arange(len(classes))).astype(np.float64)
 
 
-def warn_of_surprises(encoding: TableEncoding, table: Table) -> None:
-    """Warn once of values that the fit has not seen, by column."""
-    warn_of(encoding.surprises(table), table.n_rows)
-
-
-def warn_of(surprises: Mapping[str, tuple[int, int]], rows: int) -> None:
-    """Warn once of unknown and missing values, given by column."""
+def warn_of(surprises: Mapping[str, tuple[int, int]], rows: int, missing: str = "fill") -> None:
+    """Warn once of unknown and missing values, given by column; gaps may be an error."""
+    for name, (_, gaps) in surprises.items():
+        if gaps and missing == "error":
+            raise ValueError(
+                f"Input X contains NaN: {gaps:,} of {rows:,} values of column {name!r} are missing"
+            )
     if not surprises:
         return
     parts = []
-    for name, (unknown, missing) in surprises.items():
+    for name, (unknown, gaps) in surprises.items():
         words = []
         if unknown:
             words.append(f"{unknown:,} unknown values, taken as 'other'")
-        if missing:
-            words.append(f"{missing:,} missing values, filled")
+        if gaps:
+            words.append(f"{gaps:,} missing values, filled")
         parts.append(f"{name!r} has {' and '.join(words)}")
     warn(f"of {rows:,} rows, " + "; ".join(parts) + ": the fit has seen none like them")

@@ -11,7 +11,7 @@ from mercer.columns.column_encoders import ColumnEncoder, DroppedColumn, NumberC
 from mercer.columns.row_folds import folds_of, row_hashes
 from mercer.columns.table_sums import with_text
 from mercer.contracts import Array
-from mercer.rows.table import Coded, Table
+from mercer.rows.table import Table, gaps_of
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class TableEncoding:
             if isinstance(encoder, DroppedColumn):
                 continue
             column = table.columns[name]
-            missing = 0 if self.gaps and self.gaps[number] else _gaps(column)
+            missing = 0 if self.gaps and self.gaps[number] else int(gaps_of(column).sum())
             unknown = encoder.unknown(column)
             if unknown or missing:
                 found[name] = unknown, missing
@@ -124,7 +124,8 @@ class TableEncoding:
             raise ValueError("names must be text")
         if len(self.names) != len(set(self.names)) or len(self.names) != len(self.encoders):
             raise ValueError("there must be one encoder for every column")
-        if self.gaps and len(self.gaps) != len(self.names):
+        whole = all(isinstance(count, int) for count in self.gaps)
+        if not whole or (self.gaps and len(self.gaps) != len(self.names)):
             raise ValueError("there must be one count of gaps for every column")
         for encoder in self.encoders:
             if not isinstance(encoder, ColumnEncoder):
@@ -134,10 +135,3 @@ class TableEncoding:
             raise ValueError("text must list some of the columns")
         if not self.feature_names:
             raise ValueError("no column is left")
-
-
-def _gaps(column: object) -> int:
-    if isinstance(column, Coded):
-        return int((column.codes < 0).sum())
-    values = np.asarray(column)
-    return int((np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)).sum())

@@ -17,7 +17,8 @@ from mercer.columns.row_folds import folds_of, row_hashes
 from mercer.contracts import Array, RowBlock, Targets
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.rows.table import Coded, Table, as_text, kind_of_column
+from mercer.rows.table import Coded, Column, Table, as_text, gaps_of, kind_of_column
+from mercer.validation import column_label
 
 #: Rows of a block, and of the sample.
 ROWS = 32_768
@@ -35,8 +36,12 @@ class TableSums:
     Y: Array  # encoded targets of the sample, NaN for rows without one
 
     @classmethod
-    def of(cls, table: Table, weight: Array | None, Y: Array, start: int = 0) -> TableSums:
-        """Return the sums of a block of rows."""
+    def of(
+        cls, table: Table, weight: Array | None, Y: Array, start: int = 0, gaps: bool = True
+    ) -> TableSums:
+        """Return the sums of a block of rows; infinity, and gaps unless allowed, are errors."""
+        for number, column in enumerate(table.columns.values()):
+            check_values(column, number, table.names, start, gaps)
         w = np.ones(table.n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
         hashes = row_hashes(table)
         folds = folds_of(hashes)
@@ -47,7 +52,6 @@ class TableSums:
             elif column.dtype.kind == "M":
                 columns[name] = DateSums.of(column, w)
             else:
-                check_no_infinity(column, name, start)
                 columns[name] = NumberSums.of(column, w)
         keep = smallest(hashes)
         return cls(table.n_rows, columns, table[keep], hashes[keep], Y[keep])
@@ -69,14 +73,19 @@ def smallest(hashes: Array) -> Array:
     return np.argsort(hashes, kind="stable")[:SAMPLE]
 
 
-def check_no_infinity(values: Array, name: str, start: int) -> None:
-    """Raise ValueError if a column has an infinite value, with its row."""
-    infinite = np.isinf(values)
-    if infinite.any():
-        at = start + int(np.flatnonzero(infinite)[0])
+def check_values(column: Column, number: int, names: list[str], start: int, gaps: bool) -> None:
+    """Raise ValueError if a column has an infinite value, or a gap unless allowed."""
+    kind, wrong, advice = "infinity", np.zeros(0, dtype=bool), "Replace it, or leave it empty"
+    if kind_of_column(column) == "number":
+        wrong = np.isinf(column)  # type: ignore[arg-type]
+    if not gaps and not wrong.any():
+        kind, wrong = "NaN", gaps_of(column)
+        advice = "Fill the gap, or use missing='fill'"
+    if wrong.any():
+        at = start + int(np.flatnonzero(wrong)[0])
+        label = column_label(number, None if names[number] == f"x{number}" else names)
         raise ValueError(
-            f"columns must be finite, but column {name!r} contains infinity at row {at}: replace "
-            f"it, or leave the value empty"
+            f"Input X contains {kind} at row {at}, {label}: every value must be finite. {advice}"
         )
 
 
@@ -98,10 +107,12 @@ def with_text(table: Table, names: Iterable[str]) -> Table:
     return Table(columns, table.n_rows)
 
 
-def sums_of_rows(rows: RowSet, targets: Targets, text: frozenset[str]) -> TableSums:
+def sums_of_rows(
+    rows: RowSet, targets: Targets, text: frozenset[str], gaps: bool = True
+) -> TableSums:
     """Return the sums of all rows, from one pass; the columns in ``text`` are read as text."""
     found: TableSums = rows.sum(
-        sums_of_shard, add_sums, targets, text, label="columns", record="columns"
+        sums_of_shard, add_sums, targets, text, gaps, label="table", record="table"
     )
     return found
 
@@ -111,16 +122,17 @@ def add_sums(left: TableSums, right: TableSums) -> TableSums:
     return left + right
 
 
-def sums_of_shard(shard: Shard, targets: Targets, text: frozenset[str]) -> TableSums:
+def sums_of_shard(shard: Shard, targets: Targets, text: frozenset[str], gaps: bool) -> TableSums:
     """Task: return the sums of a shard."""
     source = shard.source
     total: TableSums | None = None
     with shard.naming():
         for block in source.blocks(ROWS):
             table = with_text(as_table(block.X, source.feature_names), text)
-            part = TableSums.of(table, block.weight, encoded_targets(block, targets), block.start)
+            Y = encoded_targets(block, targets)
+            part = TableSums.of(table, block.weight, Y, block.start, gaps)
             total = part if total is None else total + part
-            shard.report("columns", block.start + block.n_rows)
+            shard.report("table", block.start + block.n_rows)
     assert total is not None
     return total
 
@@ -130,21 +142,3 @@ def encoded_targets(block: RowBlock, targets: Targets) -> Array:
     if block.y is None:
         return np.full((block.n_rows, targets.outputs), np.nan)
     return targets.encode(block.y, block.start)
-
-
-def kinds_of_rows(rows: RowSet) -> frozenset[str]:
-    """Return the columns that are of different kinds in different shards, and so are text."""
-    found: dict[str, set[str]] = {}
-    for part in rows.map(kinds_of_shard, label="kinds", light=True):
-        for name, kind in part.items():
-            found.setdefault(name, set()).add(kind)
-    return frozenset(name for name, kinds in found.items() if len(kinds) > 1)
-
-
-def kinds_of_shard(shard: Shard) -> dict[str, str]:
-    """Task: return the kind of every column of a shard: number, text or date."""
-    source = shard.source
-    first = next(iter(source.blocks(1)), None)
-    if first is None or not isinstance(first.X, Table):
-        return {}
-    return {name: kind_of_column(column) for name, column in first.X.columns.items()}

@@ -14,16 +14,17 @@ from sklearn.base import clone
 
 from mercer.columns import TableEncoder, TableEncoding
 from mercer.columns.encoded_source import encoded_rows, encoded_source
+from mercer.columns.looking import LABELS, Look, encoding_of_arrays
 from mercer.columns.table_encoder import warn_of
 from mercer.columns.table_sums import as_table, sums_of_rows
 from mercer.contracts import Array, RowSource, Targets
 from mercer.estimators.asked import is_pairwise
-from mercer.estimators.targets import ROWS, missing
 from mercer.rows.arrays import ArraySource
 from mercer.rows.kept import KeptSource
+from mercer.rows.labels import missing
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.rows.table import Table, kind_of_column
+from mercer.rows.table import Table
 from mercer.validation import check_choice, warn
 
 
@@ -53,43 +54,47 @@ def with_encoded_columns(estimator: Any, rows: RowSet, targets: Targets, *, firs
     """Return rows of numbers; the first fit learns what the columns mean."""
     if not first:
         fitted = estimator.columns_
-        return rows if fitted is None else encoded_rows(rows, fitted.encoding_)
+        known = None if fitted is None else fitted.encoding_
+        return rows if known is None or as_given(rows, known) else encoded_rows(rows, known)
     encoder = asked_encoder(estimator)
-    looks = rows.map(look_of_shard, label="looking", light=True) if encoder is not None else []
-    if encoder is None or any(look is None for look in looks):  # sparse rows are numbers
+    looks: list[Look] = [fact.look for fact in rows.facts]
+    forms = {look.form for look in looks}
+    arrays = "array" in forms and not (encoder is not None and encoder.types)
+    if encoder is None or "sparse" in forms or (arrays and encoder.missing == "error"):
         estimator.columns_ = None
         return rows
-    arrays = not any(looks)
     names = rows.feature_names or [f"x{number}" for number in range(rows.n_features)]
-    text = encoder.text_columns(names) | differing(looks)
-    sums = sums_of_rows(rows, targets, text)
-    encoding = encoder.learn(sums, text, arrays)
-    encoder.n_features_in_ = rows.n_features
+    if arrays:
+        encoding = encoding_of_arrays(looks, names)
+    else:
+        text = encoder.text_columns(names) | differing([look.kinds for look in looks])
+        sums = sums_of_rows(rows, targets, text, encoder.missing == "fill")
+        encoding = encoder.learned(sums, text, "array" in forms)
+    encoder.encoding_, encoder.n_features_in_ = encoding, rows.n_features
     if rows.feature_names is not None:
         encoder.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     estimator.columns_ = encoder
     for name, why in encoding.dropped.items():
         if "constant" not in why and why != "as asked":
             warn(f"column {name!r} is left out: {why}")
-    plain = arrays and encoding.is_identity and not any(encoding.gaps)
-    return rows if plain else encoded_rows(rows, encoding)
+    return rows if as_given(rows, encoding) else encoded_rows(rows, encoding)
 
 
-def look_of_shard(shard: Shard) -> dict[str, str] | None:
-    """Task: return the kind of every column of a table, {} for arrays, None for sparse rows."""
-    first = next(iter(shard.source.blocks(1)), None)
-    if first is None or not isinstance(first.X, Table):
-        return None if first is not None and hasattr(first.X, "tocsr") else {}
-    return {name: kind_of_column(column) for name, column in first.X.columns.items()}
+def as_given(rows: RowSet, encoding: TableEncoding) -> bool:
+    """Return whether rows are arrays without gaps, which need no encoding."""
+    looks: list[Look] = [fact.look for fact in rows.facts]
+    if any(look.form == "table" for look in looks) or not encoding.is_identity:
+        return False
+    return not any(look.gaps is not None and look.gaps.any() for look in looks)
 
 
-def differing(looks: list[dict[str, str] | None]) -> frozenset[str]:
+def differing(kinds: list[dict[str, str]]) -> frozenset[str]:
     """Return the columns that are of different kinds in different shards, and so are text."""
     found: dict[str, set[str]] = {}
-    for look in looks:
-        for name, kind in (look or {}).items():
+    for part in kinds:
+        for name, kind in part.items():
             found.setdefault(name, set()).add(kind)
-    return frozenset(name for name, kinds in found.items() if len(kinds) > 1)
+    return frozenset(name for name, known in found.items() if len(known) > 1)
 
 
 def encoded_to_predict(estimator: Any, source: RowSource) -> tuple[RowSource, list[Any]]:
@@ -107,14 +112,15 @@ def encoded_to_predict(estimator: Any, source: RowSource) -> tuple[RowSource, li
     return encoded_source(source, encoding, training=False, notes=notes), notes
 
 
-def warn_of_notes(notes: list[Any], rows: int) -> None:
+def warn_of_notes(estimator: Any, notes: list[Any], rows: int) -> None:
     """Warn once of all values that the fit has not seen."""
     total: dict[str, tuple[int, int]] = {}
     for note in notes:
         for name, (unknown, gaps) in note.items():
             before = total.get(name, (0, 0))
             total[name] = before[0] + unknown, before[1] + gaps
-    warn_of(total, rows)
+    if total:
+        warn_of(total, rows, estimator.columns_.missing)
 
 
 # -- rows without a label ----------------------------------------------------------------------
@@ -122,11 +128,11 @@ def warn_of_notes(notes: list[Any], rows: int) -> None:
 
 def with_labels_only(rows: RowSet) -> RowSet:
     """Leave out rows without a label, and say how many."""
-    found = rows.map(unlabelled_of_shard, label="labels", record="labels")
-    if not any(found):
+    absent = [fact.look.unlabelled for fact in rows.facts]
+    if not any(absent):
         return rows
-    counts = [fact.rows - absent for fact, absent in zip(rows.facts, found, strict=True)]
-    warn_of_dropped(sum(found), rows.n_rows)
+    counts = [fact.rows - number for fact, number in zip(rows.facts, absent, strict=True)]
+    warn_of_dropped(sum(absent), rows.n_rows)
     return rows.derived(labelled_shard, counts=counts)
 
 
@@ -140,16 +146,10 @@ def warn_of_dropped(absent: int, total: int) -> None:
     )
 
 
-def unlabelled_of_shard(shard: Shard) -> int:
-    """Task: return how many rows of a shard have no label."""
-    with shard.naming():
-        return int(sum(int(missing(y).sum()) for y in shard.source.targets(ROWS)))
-
-
 def labelled_shard(shard: Shard) -> Shard:
     """Task: return a shard without the rows that have no label."""
     source = shard.source
-    absent: list[Array] = [missing(y) for y in source.targets(ROWS)]
+    absent: list[Array] = [missing(y) for y in source.targets(LABELS)]
     indices = np.flatnonzero(~np.concatenate(absent))
     kept = source.at(indices) if isinstance(source, ArraySource) else KeptSource(source, indices)
     return Shard(shard.number, shard.name, kept, shard.progress)

@@ -19,9 +19,9 @@ from sklearn.utils.validation import (
 from mercer.contracts import Array, RowSource, TargetKind
 from mercer.estimators.asked import accepts_sparse, is_pairwise
 from mercer.estimators.encoding import warn_of_dropped
-from mercer.estimators.targets import missing
 from mercer.rows import ArraySource, as_source, names_columns, open_rows
 from mercer.rows.frames import from_frame, table_of
+from mercer.rows.labels import missing
 from mercer.rows.table import Table
 from mercer.validation import (
     check_finite,
@@ -116,8 +116,12 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
     if estimator.unlabelled == "drop" and not given.expects_unlabelled and absent.any():
         warn_of_dropped(int(absent.sum()), len(absent))
         counts, absent = counts & ~absent, np.zeros(0, dtype=bool)
+    if kind.ranks and absent.any():
+        at = int(np.flatnonzero(absent)[0])
+        raise ValueError(f"relevance must be known in every row, got NaN at row {at}")
     if not counts.all():
-        if not isinstance(X, Table) and not takes_tables(estimator):
+        refuses_gaps = not takes_tables(estimator) or estimator.missing == "error"
+        if refuses_gaps and not isinstance(X, Table):
             check_finite(X, names=names)
         present = np.flatnonzero(counts)
         X, y = X[counts], y[counts]

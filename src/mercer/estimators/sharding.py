@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import as_generator
+from mercer.columns.looking import look_at
 from mercer.combine import Combination, as_combination
 from mercer.contracts import Array, Engine, Progress, Seeds, TargetKind, Targets
 from mercer.engines import as_engine
@@ -28,6 +29,7 @@ from mercer.rows.dask_partitions import is_partitioned, partitions
 from mercer.rows.file_source import FileSource
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard, cut, cut_by_label
+from mercer.rows.table import Table
 from mercer.storage import fingerprint, input_identity
 from mercer.validation import check_count, check_finite, check_flag
 
@@ -86,8 +88,8 @@ def opened_rows(
         known = kind.of_source(found.source) if targets is None else targets
         seed = getattr(estimator.basis, "random_state", None)
         rng = as_generator(estimator.random_state if seed is None else seed)
-        rows = RowSet.in_one_place(found.source, progress)
-        if estimator.unlabelled == "drop" and not isinstance(found.source, ArraySource):
+        rows = RowSet.in_one_place(found.source, progress, look_at)
+        if estimator.unlabelled == "drop":
             rows = with_labels_only(rows)
         yield OpenedRows(
             with_encoded_columns(estimator, rows, known, first=targets is None),
@@ -129,7 +131,7 @@ def _over_shards(
     """Split the rows, inspect each shard, and compute the targets from all shards."""
     combination, first = as_combination(estimator.combine), targets is None
     shards, array, unlabelled = _cut(estimator, kind, given, engine, seed, first)
-    rows = RowSet.over_shards(engine, shards, kind.summarize)
+    rows = RowSet.over_shards(engine, shards, kind.summarize, look_at)
     if not rows.has_target:
         raise ValueError(
             "fit needs targets: use fit(path, 'name of the target column') or fit(X, y)"
@@ -142,8 +144,10 @@ def _over_shards(
         targets = targets or kind.of_source(array)
         start = 0
         for block in array.blocks(ROWS):
-            if not takes_tables(estimator):
-                check_finite(block.X, start=start, names=array.feature_names)
+            if not isinstance(block.X, Table):
+                gaps = takes_tables(estimator) and estimator.missing == "fill"
+                X = without_gaps(block.X) if gaps else block.X
+                check_finite(X, start=start, names=array.feature_names)
             assert block.y is not None
             targets.encode(block.y, start)
             start += block.n_rows
@@ -152,7 +156,7 @@ def _over_shards(
     if isinstance(memory_limit, str) and memory_limit == "auto":
         memory_limit = getattr(engine, "task_memory", None) or "auto"
     seeds = ByPurpose(seed, _basis_seed(estimator))
-    if estimator.unlabelled == "drop" and array is None:
+    if estimator.unlabelled == "drop" and array is None:  # those of arrays are dropped already
         rows = with_labels_only(rows)
     rows = with_encoded_columns(estimator, rows, targets, first=first)
     return OpenedRows(rows, targets, seeds, memory_limit, unlabelled)
@@ -193,6 +197,15 @@ def _cut(
         )
     rng = np.random.default_rng([seed, 3]) if estimator.shuffle else None
     return cut(source, shards or 2 * engine.width, rng), array, found.unlabelled
+
+
+def without_gaps(X: Any) -> Any:
+    """Return rows in which gaps, which are filled later, are zeros."""
+    return (
+        X
+        if hasattr(X, "tocsr") or not np.isnan(X).any()
+        else np.nan_to_num(X, posinf=np.inf, neginf=-np.inf)
+    )
 
 
 def _files(given: Given, raw: bool) -> list[Shard]:

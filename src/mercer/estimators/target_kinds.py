@@ -21,9 +21,9 @@ from mercer.estimators.targets import (
     as_numbers,
     classes_of,
     known_labels,
-    missing,
 )
 from mercer.moments import QueryTotals
+from mercer.rows.labels import missing
 
 
 @dataclass(frozen=True)

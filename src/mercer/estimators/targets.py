@@ -11,6 +11,7 @@ import numpy as np
 from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred, styles_of
 from mercer.contracts import Array, RowBlock, RowSource
 from mercer.moments import PairWeights
+from mercer.rows.labels import missing
 from mercer.rows.table import GAP_WORDS, Coded
 from mercer.validation import check_array, check_finite, closest
 
@@ -93,7 +94,7 @@ class RegressionTargets(RowTargets):
         origin = shares @ means if intercept else np.zeros(means.shape[1])
         variances = np.array([s.variance for s in summaries])
         spread = np.sqrt(shares @ (variances + (means - origin) ** 2))
-        written = [s.styles for s in summaries if s.styles is not None]
+        written = [frozenset(s.styles) for s in summaries if s.styles is not None]
         style = None if not written else preferred(frozenset.intersection(*written))
         if written and style is None:
             raise not_numbers("text")
@@ -133,7 +134,7 @@ class TargetSummary:
     mean: Array  # (k,)
     variance: Array  # (k,)
     columns: bool
-    styles: frozenset[NumberStyle] | None = None  # how numbers may be written, if they are text
+    styles: tuple[NumberStyle, ...] | None = None  # how numbers may be written, if they are text
 
     @classmethod
     def of(cls, source: RowSource) -> TargetSummary:
@@ -145,28 +146,13 @@ class TargetSummary:
         known = values[~missing(values)]
         if not len(known):
             known = np.zeros((1, values.shape[1]))
-        return cls(len(known), known.mean(axis=0), known.var(axis=0), np.ndim(y) == 2, styles)
+        written = None if styles is None else tuple(styles)
+        return cls(len(known), known.mean(axis=0), known.var(axis=0), np.ndim(y) == 2, written)
 
 
 def classes_of(source: RowSource) -> Array:
     """Return the classes of a shard."""
     return ClassTargets.of_source(source, ROWS).classes
-
-
-def missing(y: Array) -> Array:
-    """Return which rows have no label: NaN, or None for classes.
-
-    >>> missing(np.array([1.0, np.nan])), missing(np.array(["a", None], dtype=object))
-    (array([False,  True]), array([False,  True]))
-    """
-    y = np.asarray(y)
-    if y.dtype.kind == "f":
-        absent = np.isnan(y)
-    elif y.dtype.kind == "O":
-        absent = np.array([[v is None or v != v for v in np.atleast_1d(row)] for row in y])
-    else:
-        return np.zeros(len(y), dtype=bool)
-    return np.asarray(absent.reshape(len(y), -1).all(axis=1)) if len(y) else np.zeros(0, dtype=bool)
 
 
 def as_numbers(

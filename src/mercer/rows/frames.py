@@ -47,7 +47,7 @@ def _columns(X: Any) -> dict[Any, Column] | None:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return None
-    return {name: _of_series(frame[name], nw) for name in frame.columns}
+    return {name: _of_series(frame.get_column(name), nw) for name in frame.columns}
 
 
 def _of_series(series: Any, nw: Any) -> Column:

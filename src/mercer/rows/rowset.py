@@ -137,23 +137,33 @@ class RowSet(Placed):
         self.n_rows = int(self._ends[-1])
 
     @classmethod
-    def in_one_place(cls, source: RowSource, progress: Progress | None = None) -> RowSet:
+    def in_one_place(
+        cls,
+        source: RowSource,
+        progress: Progress | None = None,
+        look: Callable[[RowSource], Any] | None = None,
+    ) -> RowSet:
         """Return the rows of a source as one shard, in this thread."""
+        seen = None if look is None else look(source)
         facts = ShardFacts(
-            source.n_rows, source.n_features, source.feature_names, source.has_target, None
+            source.n_rows, source.n_features, source.feature_names, source.has_target, None, seen
         )
         return cls(InPlaceEngine(), [Shard(0, "", source, progress)], [facts], one_place=True)
 
     @classmethod
     def over_shards(
-        cls, engine: Engine, shards: Sequence[Any], summarize: Callable[[RowSource], Any]
+        cls,
+        engine: Engine,
+        shards: Sequence[Any],
+        summarize: Callable[[RowSource], Any],
+        look: Callable[[RowSource], Any] | None = None,
     ) -> RowSet:
-        """Place shards on an engine, and get the size and a summary of y of each."""
+        """Place shards on an engine, and get the size, a summary of y and a look at each."""
         origins = [shard.origin for shard in shards if getattr(shard, "origin", None) is not None]
         # Workers need not know where their rows came from.
         sent = [replace(shard, origin=None) for shard in shards] if origins else shards
         placed = engine.place(sent)
-        facts = engine.map(describe, placed, summarize, label="looking")
+        facts = engine.map(describe, placed, summarize, look, label="looking")
         found = cls(engine, placed, facts)
         if origins:
             found._origin = np.concatenate(origins)
@@ -183,9 +193,11 @@ class RowSet(Placed):
         ]
         if self.one_place:
             return RowSet(self.engine, [task(self.items[0], *common)], facts, one_place=True)
-        items = self.engine.hold(task, self.items, *(self.engine.share(part) for part in common))
-        found = RowSet(self.engine, items, facts)
-        found.numbers = [self.numbers[at] for at in found.numbers]
+        kept = [at for at, fact in enumerate(facts) if fact.rows]
+        found = RowSet(self.engine, self.items, facts)
+        items = self.items if len(kept) == len(facts) else found.items
+        found.items = self.engine.hold(task, items, *(self.engine.share(one) for one in common))
+        found.numbers = [self.numbers[at] for at in kept]
         assert found.sent is not None and self.sent is not None
         found.sent.exchanges[:] = self.sent.exchanges
         if counts == [fact.rows for fact in self.facts]:

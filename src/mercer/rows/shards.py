@@ -72,6 +72,7 @@ class ShardFacts:
     names: list[str] | None
     has_target: bool
     targets: Any
+    look: Any = None
 
 
 def cut(source: RowSource, shards: int, rng: np.random.Generator | None = None) -> list[Shard]:
@@ -153,13 +154,18 @@ def _queries_of(source: ArraySource) -> Array:
     return np.unique(query, return_inverse=True)[1].ravel()
 
 
-def describe(shard: Shard, summarize: Callable[[RowSource], Any]) -> ShardFacts:
-    """Task: return the facts about a shard."""
+def describe(
+    shard: Shard,
+    summarize: Callable[[RowSource], Any],
+    look: Callable[[RowSource], Any] | None = None,
+) -> ShardFacts:
+    """Task: return the facts about a shard, with a summary of y and, if asked for, a look at X."""
     source = shard.source
     with shard.naming():
         targets = summarize(source) if source.n_rows and source.has_target else None
+        seen = None if look is None else look(source)
     return ShardFacts(
-        source.n_rows, source.n_features, source.feature_names, source.has_target, targets
+        source.n_rows, source.n_features, source.feature_names, source.has_target, targets, seen
     )
 
 

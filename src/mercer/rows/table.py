@@ -6,9 +6,9 @@ A column is an array of float64 (NaN for a gap), of datetime64 (NaT), or :class:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -72,9 +72,7 @@ class Coded:
         """Return the rows of all parts as one column."""
         first = parts[0]
         if all(part.levels is first.levels for part in parts):
-            return cls(
-                np.concatenate([part.codes for part in parts]), first.levels, first.ordered
-            )
+            return cls(np.concatenate([part.codes for part in parts]), first.levels, first.ordered)
         places: dict[str, int] = {}
         codes = []
         for part in parts:
@@ -105,15 +103,16 @@ def without_gap_words(column: Coded) -> Coded:
     return Coded(renamed[column.codes], column.levels[~gaps], column.ordered)
 
 
+@dataclass(eq=False)
 class Table:
     """Rows of named columns of any kind, which slice and join like the rows of an array.
 
     Parameters
     ----------
-    columns : mapping of str to Column
+    columns : dict of str to Column
         All of the same length.
-    n_rows : int or None
-        The number of rows, if there may be no columns.
+    n_rows : int
+        The number of rows; -1 if it is that of the columns.
 
     Examples
     --------
@@ -122,14 +121,15 @@ class Table:
     ((2, 2), ['b'], {'size': 'number', 'kind': 'text'})
     """
 
-    dtype = np.dtype(object)
-    ndim = 2
+    columns: dict[str, Column]
+    n_rows: int = -1
 
-    def __init__(self, columns: Mapping[str, Column], n_rows: int | None = None) -> None:
-        self.columns = dict(columns)
-        if n_rows is None:
-            n_rows = len(next(iter(self.columns.values())))
-        self.n_rows = n_rows
+    dtype: ClassVar[Any] = np.dtype(object)
+    ndim: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        if self.n_rows < 0:
+            self.n_rows = len(next(iter(self.columns.values())))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -202,6 +202,13 @@ def kind_of_column(column: Column) -> str:
     return "date" if column.dtype.kind == "M" else "number"
 
 
+def gaps_of(column: Column) -> Array:
+    """Return which values are missing."""
+    if isinstance(column, Coded):
+        return column.codes < 0
+    return np.isnat(column) if column.dtype.kind == "M" else np.isnan(column)
+
+
 def _joined(parts: list[Any]) -> Column:
     """Join the parts of a column; where one is text, all become text."""
     if not any(isinstance(part, Coded) for part in parts):
@@ -219,7 +226,7 @@ def as_text(column: Column) -> Coded:
     """
     if isinstance(column, Coded):
         return column
-    gaps = np.isnat(column) if column.dtype.kind == "M" else np.isnan(column)
+    gaps = gaps_of(column)
     values, codes = np.unique(column[~gaps], return_inverse=True)
     found = np.full(len(column), -1, dtype=np.intp)
     found[~gaps] = codes.ravel()

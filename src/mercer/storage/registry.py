@@ -30,6 +30,9 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "Status": (Status, "a status"),
     "dict[str, float]": (dict, "a table"),
     "tuple[FeatureMap, ...]": (tuple, "a tuple"),
+    "tuple[ColumnEncoder, ...]": (tuple, "a tuple"),
+    "tuple[str, ...]": (tuple, "a tuple"),
+    "tuple[int, ...]": (tuple, "a tuple"),
 }
 
 
