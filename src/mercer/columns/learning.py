@@ -208,16 +208,16 @@ class _Column:
         weight = sums.sums[:, :-1, 0].sum(axis=0)
         least = options.min_frequency
         if isinstance(least, str):
-            least = min(RARE, RARE_SHARE * weight.sum())
-        rare = weight < least
-        if rare.sum() < 2:  # nothing to put together
-            rare = np.zeros(len(weight), dtype=bool)
+            rare = weight < min(RARE, RARE_SHARE * weight.sum())
+            if rare.sum() < 2:  # nothing to put together
+                rare = np.zeros(len(weight), dtype=bool)
+        else:
+            rare = weight < (least if least >= 1 else least * sums.sums[..., 0].sum())
+        most = np.argmax(weight)  # what gaps become, like the mode of SimpleImputer
         if rare.all():
-            rare[np.argmax(weight)] = False
+            rare[most] = False
         frequent = sums.levels[~rare]
-        fill = int(np.argmax(weight[~rare]))
-        if rare.any() and weight[rare].sum() > weight[~rare].max():
-            fill = len(frequent)
+        fill = int(np.sum(~rare[:most]))
         return OneHotColumn(frequent, sums.levels[rare], fill, self.indicator)
 
     def ordered(self, sums: LevelSums, levels: Array) -> ColumnEncoder:
