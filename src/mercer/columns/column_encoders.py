@@ -11,7 +11,7 @@ year, the week and the day.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -207,6 +207,11 @@ class TargetColumn(LevelColumn):
         at = np.where(places == -1, size, np.maximum(places, 0))
         found = self.values[at] if folds is None else self.by_fold[folds, at]
         return np.where((places == -2)[:, None], self.prior, found)
+
+    def shifted(self, origin: Array) -> TargetColumn:
+        """Return the means of y, if these are the means of ``y - origin``."""
+        parts = {name: getattr(self, name) + origin for name in ("values", "by_fold", "prior")}
+        return replace(self, **parts)
 
     def describe(self) -> str:
         """Return the words."""

@@ -21,7 +21,7 @@ from mercer.columns.table_sums import TableSums, as_table, with_text
 from mercer.contracts import Array
 from mercer.rows.frames import table_of
 from mercer.rows.table import Coded, Table
-from mercer.validation import check_choice, check_count, closest, warn
+from mercer.validation import check_choice, check_count, check_finite, check_number, closest, warn
 
 #: Kinds of columns that are read as text, whatever they contain.
 OF_TEXT = ("category", "one_hot", "target", "hash", "ordered")
@@ -50,8 +50,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     max_levels : int
         A category of more levels becomes the mean of y in each.
     min_frequency : float or "auto"
-        Levels with fewer rows share an indicator; "auto" is 10, or 1 percent of the rows if that is
-        less.
+        Levels with fewer rows share an indicator; below 1 it is a share of the rows. "auto" is 10,
+        or 1 percent of the rows if that is less, and never for a single level.
     smooth : float or "auto"
         The mean of y in a level is shrunk towards the mean of all rows as if that many rows of it
         were added; "auto" is an empirical Bayes estimate.
@@ -139,6 +139,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in ("smooth", "min_frequency"):
             if isinstance(getattr(self, name), str):
                 check_choice(getattr(self, name), name, ["auto"])
+            else:
+                check_number(getattr(self, name), name, minimum=0.0, hint=", or use 'auto'")
         types = {} if self.types is None else self.types
         if not isinstance(types, Mapping):
             raise TypeError(
@@ -189,7 +191,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if len(Y) != table.n_rows:
             raise ValueError(f"y must have a value per row, {table.n_rows}, got {len(Y)}")
         text = self.text_columns(table.names)
-        self.learn(TableSums.of(with_text(table, text), None, Y), text, table_of(X) is None)
+        origin = Y.mean(axis=0)  # squares of a large offset would cost precision
+        sums = TableSums.of(with_text(table, text), None, Y - origin)
+        self.encoding_ = self.learn(sums, text, table_of(X) is None).shifted(origin)
         return table
 
     def _table(self, X: Any, reset: bool) -> Table:
@@ -209,16 +213,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def target_columns(y: Any) -> Array:
-    """Return y as columns of numbers: itself, or an indicator per class (one for two classes)."""
+    """Return y as columns of numbers: itself, or an indicator per class (one for two classes).
+
+    As for scikit-learn's ``TargetEncoder``, integers are classes, in their order.
+
+    >>> target_columns(["no", "yes", "no"]).ravel()
+    array([0., 1., 0.])
+    """
     values = np.asarray(y)
-    if values.dtype.kind in "fiub" and type_of_target(values).startswith("continuous"):
+    numbers = values.dtype.kind in "fiub"
+    if numbers:
+        check_finite(values, what="y")
+    if numbers and (values.ndim == 2 or type_of_target(values).startswith("continuous")):
         return values.astype(np.float64).reshape(len(values), -1)
-    classes, codes = np.unique(Coded.of(values).values().astype(str), return_inverse=True)
-    if values.dtype.kind in "fiub" and len(classes) > 2 and values.dtype.kind == "f":
-        return values.astype(np.float64).reshape(len(values), -1)
+    if values.ndim != 1:
+        raise ValueError(f"y must be numbers, or one class per row, got shape {values.shape}")
+    labels = values if numbers else Coded.of(values).values()
+    if not numbers and any(label is None for label in labels):
+        raise ValueError("y contains None or NaN: leave out rows without a label")
+    labels = labels if numbers else labels.astype(str)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) > 2 and values.dtype.kind == "f":
+        return values.astype(np.float64)[:, None]
     if len(classes) <= 2:
-        return (codes.ravel() == len(classes) - 1).astype(np.float64)[:, None]
-    return (codes.ravel()[:, None] == np.arange(len(classes))).astype(np.float64)
+        return (codes == len(classes) - 1).astype(np.float64)[:, None]
+    return (codes[:, None] == np.arange(len(classes))).astype(np.float64)
 
 
 def warn_of_surprises(encoding: TableEncoding, table: Table) -> None:

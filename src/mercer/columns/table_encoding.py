@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -91,6 +91,14 @@ class TableEncoding:
             out[:, at : at + values.shape[1]] = values
             at += values.shape[1]
         return out
+
+    def shifted(self, origin: Array) -> TableEncoding:
+        """Return the same map if it was learned from ``y - origin`` instead of y."""
+        encoders = (
+            encoder.shifted(origin) if isinstance(encoder, TargetColumn) else encoder
+            for encoder in self.encoders
+        )
+        return replace(self, encoders=tuple(encoders))
 
     def surprises(self, table: Table) -> dict[str, tuple[int, int]]:
         """Return how many values of each column are unknown, and missing where none was before."""

@@ -46,7 +46,5 @@ def _means(sums: Array, smooth: float | str) -> tuple[Array, Array]:
         total = spread * count + within
         share = np.divide(spread * count, total, out=np.zeros_like(y), where=total > 0)
     else:
-        share = np.divide(
-            count, count + float(smooth), out=np.zeros_like(count), where=count > 0
-        )
+        share = np.divide(count, count + float(smooth), out=np.zeros_like(count), where=count > 0)
     return np.where(count > 0, share * mean + (1 - share) * prior, prior), prior
