@@ -11,7 +11,7 @@ import numpy as np
 from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred, styles_of
 from mercer.contracts import Array, RowBlock, RowSource
 from mercer.moments import PairWeights
-from mercer.rows.table import GAP_WORDS, Coded
+from mercer.rows.table import GAP_WORDS, Coded, is_gap
 from mercer.validation import check_array, check_finite, closest
 
 #: Rows of y read at a time.
@@ -163,7 +163,7 @@ def missing(y: Array) -> Array:
     if y.dtype.kind == "f":
         absent = np.isnan(y)
     elif y.dtype.kind == "O":
-        absent = np.array([[v is None or v != v for v in np.atleast_1d(row)] for row in y])
+        absent = np.array([[is_gap(v) for v in np.atleast_1d(row)] for row in y], dtype=bool)
     else:
         return np.zeros(len(y), dtype=bool)
     return np.asarray(absent.reshape(len(y), -1).all(axis=1)) if len(y) else np.zeros(0, dtype=bool)
