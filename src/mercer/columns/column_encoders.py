@@ -22,7 +22,7 @@ from mercer.columns.row_folds import level_hashes
 from mercer.columns.text_dates import DateFormat, parse_dates
 from mercer.columns.text_numbers import NumberStyle, parse_numbers
 from mercer.contracts import Array
-from mercer.rows.table import Coded, Column, as_text
+from mercer.rows.table import Coded, Column, as_text, present
 from mercer.validation import check_array
 
 #: The cycles of dates, in days.
@@ -75,7 +75,7 @@ class NumberColumn(ColumnEncoder):
         if isinstance(column, Coded):
             parsed = parse_numbers(column.levels, self.style or NumberStyle(".", ""))
             return np.append(parsed, np.nan)[column.codes]
-        return as_days(column) if column.dtype.kind == "M" else column
+        return np.full(len(column), np.nan) if column.dtype.kind == "M" else column
 
     def __call__(self, column: Column, folds: Array | None = None) -> Array:
         """Return the filled numbers."""
@@ -85,10 +85,8 @@ class NumberColumn(ColumnEncoder):
         return np.column_stack([filled, gaps]) if self.indicator else filled[:, None]
 
     def unknown(self, column: Column) -> int:
-        """Return how many values are text that is no number."""
-        if not isinstance(column, Coded):
-            return 0
-        return int((np.isnan(self.values(column)) & (column.codes >= 0)).sum())
+        """Return how many values are text that is no number, or dates."""
+        return int((np.isnan(self.values(column)) & present(column)).sum())
 
     def describe(self) -> str:
         """Return the words."""
@@ -321,10 +319,8 @@ class DateColumn(ColumnEncoder):
         return np.column_stack([*parts, gaps] if self.indicator else parts)
 
     def unknown(self, column: Column) -> int:
-        """Return how many values are text that is no date."""
-        if not isinstance(column, Coded):
-            return 0
-        return int((np.isnan(self.days(column)) & (column.codes >= 0)).sum())
+        """Return how many values are text that is no date, or numbers."""
+        return int((np.isnan(self.days(column)) & present(column)).sum())
 
     def describe(self) -> str:
         """Return the words."""

@@ -17,10 +17,10 @@ from sklearn.utils.validation import (
 
 from mercer.columns.learning import KINDS, Options, learned_encoders
 from mercer.columns.table_encoding import TableEncoding
-from mercer.columns.table_sums import TableSums, as_table, with_text
+from mercer.columns.table_sums import TableSums, as_table, check_no_infinity, with_text
 from mercer.contracts import Array
 from mercer.rows.frames import table_of
-from mercer.rows.table import Coded, Table
+from mercer.rows.table import Coded, Table, kind_of_column
 from mercer.validation import check_choice, check_count, check_finite, check_number, closest, warn
 
 #: Kinds of columns that are read as text, whatever they contain.
@@ -31,7 +31,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """``x -> (e_1(x_1), ..., e_d(x_d))``: numbers, categories, gaps and dates become numbers.
 
     What is learned of a column is a sum over rows, so the same encoding is learned from files, in
-    blocks and over shards: inside an estimator, with ``columns="auto"`` or ``columns=TableEncoder``.
+    blocks and over shards: inside an estimator, by ``columns="auto"`` or a ``TableEncoder`` there.
 
     - Numbers stay numbers, also if they are written as text (``$1,200``, ``3,5``, ``12 %``).
     - Text of few levels gets an indicator per level, like scikit-learn's ``OneHotEncoder``; rare
@@ -111,7 +111,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return new rows as numbers, of shape (n, new columns)."""
         check_is_fitted(self, "encoding_")
         table = self._table(X, reset=False)
-        warn_of_surprises(self.encoding_, table)
+        for name, column in table.columns.items():
+            if kind_of_column(column) == "number":
+                check_no_infinity(np.asarray(column), name, 0)
+        surprises = self.encoding_.surprises(table)
+        if self.missing == "error":
+            refuse_gaps(surprises)
+        warn_of(surprises, table.n_rows)
         return self.encoding_(table)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -203,8 +209,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             table = table_of(X) or as_table(X, None)
         _check_n_features(self, X, reset=reset)
         _check_feature_names(self, X, reset=reset)
-        if not table.n_rows:
-            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        for count, what in zip(table.shape, ("sample", "feature"), strict=True):
+            if not count:
+                raise ValueError(
+                    f"Found array with 0 {what}(s) (shape={table.shape}) while a minimum of 1 is "
+                    f"required by {type(self).__name__}."
+                )
         names = getattr(self, "feature_names_in_", None)
         if names is None and not reset:  # arrays have no names
             columns = zip(self.encoding_.names, table.columns.values(), strict=True)
@@ -240,9 +250,14 @@ def target_columns(y: Any) -> Array:
     return (codes[:, None] == np.arange(len(classes))).astype(np.float64)
 
 
-def warn_of_surprises(encoding: TableEncoding, table: Table) -> None:
-    """Warn once of values that the fit has not seen, by column."""
-    warn_of(encoding.surprises(table), table.n_rows)
+def refuse_gaps(surprises: Mapping[str, tuple[int, int]]) -> None:
+    """Raise ValueError if values are missing; ``surprises`` are those of an encoding."""
+    for name, (_, missing) in surprises.items():
+        if missing:
+            raise ValueError(
+                f"X contains NaN or gaps, which missing='error' refuses: {missing:,} values of "
+                f"column {name!r} are missing; use missing='fill', or fill them"
+            )
 
 
 def warn_of(surprises: Mapping[str, tuple[int, int]], rows: int) -> None:

@@ -11,7 +11,7 @@ from mercer.columns.column_encoders import ColumnEncoder, DroppedColumn, NumberC
 from mercer.columns.row_folds import folds_of, row_hashes
 from mercer.columns.table_sums import with_text
 from mercer.contracts import Array
-from mercer.rows.table import Coded, Table
+from mercer.rows.table import Table, present
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class TableEncoding:
         return with_text(table.selected(self.names), self.text)
 
     def __call__(self, table: Table, training: bool = False) -> Array:
-        """Return the new columns, in rows of float64; ``training`` leaves out the row's own fold."""
+        """Return the new columns as float64; ``training`` leaves out the fold of each row."""
         table = self.table(table)
         folds = None
         if training and any(isinstance(encoder, TargetColumn) for encoder in self.encoders):
@@ -108,7 +108,7 @@ class TableEncoding:
             if isinstance(encoder, DroppedColumn):
                 continue
             column = table.columns[name]
-            missing = 0 if self.gaps and self.gaps[number] else _gaps(column)
+            missing = 0 if self.gaps and self.gaps[number] else int((~present(column)).sum())
             unknown = encoder.unknown(column)
             if unknown or missing:
                 found[name] = unknown, missing
@@ -142,10 +142,3 @@ class TableEncoding:
             raise ValueError("text must list some of the columns")
         if not self.feature_names:
             raise ValueError("no column is left")
-
-
-def _gaps(column: object) -> int:
-    if isinstance(column, Coded):
-        return int((column.codes < 0).sum())
-    values = np.asarray(column)
-    return int((np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)).sum())

@@ -104,7 +104,8 @@ def encoded_to_predict(estimator: Any, source: RowSource) -> tuple[RowSource, li
             return source, notes
         # Arrays have no names, or those of the fit.
         source = source.with_rows(as_table(X, list(encoding.names)), encoding.names)
-    return encoded_source(source, encoding, training=False, notes=notes), notes
+    refuse = fitted.missing == "error"
+    return encoded_source(source, encoding, training=False, notes=notes, refuse=refuse), notes
 
 
 def warn_of_notes(notes: list[Any], rows: int) -> None:
