@@ -47,6 +47,16 @@ def kind_of(type_: Any) -> str:
     return str(type_)
 
 
+def raw_kind(type_: Any) -> str:
+    """Return ``"number"``, ``"text"``, ``"date"``, as in a table, or the name of another type."""
+    types, plain = pyarrow().types, value_type(type_)
+    if types.is_date(plain) or types.is_timestamp(plain) or types.is_time(plain):
+        return "date"
+    if types.is_dictionary(type_) and kind_of(plain) == "number":
+        return "text"  # declared categories
+    return "number" if types.is_duration(plain) else kind_of(plain)
+
+
 def label_dtype(type_: Any) -> np.dtype[Any]:
     """Return the dtype of a target or query: objects for text, float64 for decimals and nulls."""
     types, plain = pyarrow().types, value_type(type_)
