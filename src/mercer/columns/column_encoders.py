@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from mercer.columns.column_statistics import BUCKETS, as_days
-from mercer.columns.row_folds import level_hashes
+from mercer.columns.row_folds import FOLDS, level_hashes
 from mercer.columns.text_dates import DateFormat, parse_dates
 from mercer.columns.text_numbers import NumberStyle, parse_numbers
 from mercer.contracts import Array
@@ -94,9 +94,11 @@ class NumberColumn(ColumnEncoder):
         return "number" + (f" ({how})" if how else "")
 
     def check_state(self) -> None:
-        """Raise ValueError unless the fill value is finite."""
+        """Raise ValueError unless the fill value is finite, and the style is one."""
         if not np.isfinite(self.fill):
             raise ValueError("fill must be finite")
+        if not isinstance(self.style, NumberStyle | None):
+            raise ValueError(f"style must be a style of numbers, got {self.style!r}")
 
 
 class LevelColumn(ColumnEncoder):
@@ -222,7 +224,7 @@ class TargetColumn(LevelColumn):
         check_array(self.prior, "prior", (None,))
         shape = (len(self.levels) + 1, len(self.prior))
         check_array(self.values, "values", shape)
-        check_array(self.by_fold, "by_fold", (None, *shape))
+        check_array(self.by_fold, "by_fold", (FOLDS, *shape))
 
 
 @dataclass(frozen=True)
@@ -334,6 +336,8 @@ class DateColumn(ColumnEncoder):
             raise ValueError("origin and fill must be finite")
         if not all(cycle in CYCLES for cycle in self.cycles):
             raise ValueError(f"cycles must be some of {list(CYCLES)}, got {self.cycles}")
+        if not isinstance(self.format, DateFormat | None):
+            raise ValueError(f"format must be a format of dates, got {self.format!r}")
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ class _Column:
                 return DroppedColumn("it is constant")
             elapsed = True
         return DateColumn(
-            np.floor(days.low), days.mean, tuple(cycles), elapsed, self.indicator, format
+            float(np.floor(days.low)), days.mean, tuple(cycles), elapsed, self.indicator, format
         )
 
     # -- text ----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from mercer.columns.row_folds import folds_of, row_hashes
 from mercer.columns.table_sums import with_text
 from mercer.contracts import Array
 from mercer.rows.table import Table, present
+from mercer.validation import check_count
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,8 @@ class TableEncoding:
             raise ValueError("there must be one encoder for every column")
         if self.gaps and len(self.gaps) != len(self.names):
             raise ValueError("there must be one count of gaps for every column")
+        for count in self.gaps:
+            check_count(count, "gaps", minimum=0)
         for encoder in self.encoders:
             if not isinstance(encoder, ColumnEncoder):
                 raise ValueError(f"encoders must be encoders, got {type(encoder).__name__}")
