@@ -199,7 +199,7 @@ def test_a_hole_in_a_file_is_named_by_row_and_column(files):
     with pytest.raises(ValueError, match=r"NaN at row 123, column 1 \('width'\)"):
         model(missing="error").fit(files / "hole.parquet", "price")
     fitted = model(missing="error").fit(files / "rows.csv", "price")
-    with pytest.raises(ValueError, match="NaN: 1 of .* values of column 'width' are missing"):
+    with pytest.raises(ValueError, match=r"NaN or gaps.* 1 values of column 'width'"):
         fitted.predict(files / "hole.parquet")
 
 

@@ -11,18 +11,18 @@ year, the week and the day.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from mercer.columns.column_statistics import BUCKETS, as_days
-from mercer.columns.row_folds import level_hashes
+from mercer.columns.row_folds import FOLDS, level_hashes
 from mercer.columns.text_dates import DateFormat, parse_dates
 from mercer.columns.text_numbers import NumberStyle, parse_numbers
 from mercer.contracts import Array
-from mercer.rows.table import Coded, Column, as_text
+from mercer.rows.table import Coded, Column, as_text, gaps_of
 from mercer.validation import check_array
 
 #: The cycles of dates, in days.
@@ -75,7 +75,7 @@ class NumberColumn(ColumnEncoder):
         if isinstance(column, Coded):
             parsed = parse_numbers(column.levels, self.style or NumberStyle(".", ""))
             return np.append(parsed, np.nan)[column.codes]
-        return as_days(column) if column.dtype.kind == "M" else column
+        return np.full(len(column), np.nan) if column.dtype.kind == "M" else column
 
     def __call__(self, column: Column, folds: Array | None = None) -> Array:
         """Return the filled numbers."""
@@ -85,10 +85,8 @@ class NumberColumn(ColumnEncoder):
         return np.column_stack([filled, gaps]) if self.indicator else filled[:, None]
 
     def unknown(self, column: Column) -> int:
-        """Return how many values are text that is no number."""
-        if not isinstance(column, Coded):
-            return 0
-        return int((np.isnan(self.values(column)) & (column.codes >= 0)).sum())
+        """Return how many values are text that is no number, or dates."""
+        return int((np.isnan(self.values(column)) & ~gaps_of(column)).sum())
 
     def describe(self) -> str:
         """Return the words."""
@@ -96,11 +94,11 @@ class NumberColumn(ColumnEncoder):
         return "number" + (f" ({how})" if how else "")
 
     def check_state(self) -> None:
-        """Raise ValueError unless the fill value is finite."""
+        """Raise ValueError unless the fill value is finite, and the style is one."""
         if not np.isfinite(self.fill):
             raise ValueError("fill must be finite")
-        if not (self.style is None or isinstance(self.style, NumberStyle)):
-            raise ValueError(f"style must be a NumberStyle, got {type(self.style).__name__}")
+        if not isinstance(self.style, NumberStyle | None):
+            raise ValueError(f"style must be a style of numbers, got {self.style!r}")
 
 
 class LevelColumn(ColumnEncoder):
@@ -210,6 +208,11 @@ class TargetColumn(LevelColumn):
         found = self.values[at] if folds is None else self.by_fold[folds, at]
         return np.where((places == -2)[:, None], self.prior, found)
 
+    def shifted(self, origin: Array) -> TargetColumn:
+        """Return the means of y, if these are the means of ``y - origin``."""
+        parts = {name: getattr(self, name) + origin for name in ("values", "by_fold", "prior")}
+        return replace(self, **parts)
+
     def describe(self) -> str:
         """Return the words."""
         levels = f"{len(self.levels):,} buckets of levels" if self.hashed else ""
@@ -221,7 +224,7 @@ class TargetColumn(LevelColumn):
         check_array(self.prior, "prior", (None,))
         shape = (len(self.levels) + 1, len(self.prior))
         check_array(self.values, "values", shape)
-        check_array(self.by_fold, "by_fold", (None, *shape))
+        check_array(self.by_fold, "by_fold", (FOLDS, *shape))
 
 
 @dataclass(frozen=True)
@@ -318,10 +321,8 @@ class DateColumn(ColumnEncoder):
         return np.column_stack([*parts, gaps] if self.indicator else parts)
 
     def unknown(self, column: Column) -> int:
-        """Return how many values are text that is no date."""
-        if not isinstance(column, Coded):
-            return 0
-        return int((np.isnan(self.days(column)) & (column.codes >= 0)).sum())
+        """Return how many values are text that is no date, or numbers."""
+        return int((np.isnan(self.days(column)) & ~gaps_of(column)).sum())
 
     def describe(self) -> str:
         """Return the words."""
@@ -337,6 +338,8 @@ class DateColumn(ColumnEncoder):
             raise ValueError("origin and fill must be finite")
         if not all(cycle in CYCLES for cycle in self.cycles):
             raise ValueError(f"cycles must be some of {list(CYCLES)}, got {self.cycles}")
+        if not isinstance(self.format, DateFormat | None):
+            raise ValueError(f"format must be a format of dates, got {self.format!r}")
 
 
 @dataclass(frozen=True)

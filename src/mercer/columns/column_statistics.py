@@ -39,9 +39,6 @@ class NumberSums:
     low: float = np.inf
     high: float = -np.inf
     whole: bool = True
-    first: float = np.nan
-    last: float = np.nan
-    increasing: bool = True  # every value is larger than the one before
 
     @classmethod
     def of(cls, values: Array, weight: Array) -> NumberSums:
@@ -64,9 +61,6 @@ class NumberSums:
             float(x.min()),
             float(x.max()),
             bool((x == np.rint(x)).all()),
-            float(x[0]),
-            float(x[-1]),
-            bool((np.diff(x) > 0).all()),
         )
 
     def __add__(self, other: NumberSums) -> NumberSums:
@@ -77,7 +71,6 @@ class NumberSums:
             share = 1.0
         if not other.low <= other.high:
             share = 0.0
-        follows = not self.last >= other.first  # also if there is nothing to compare
         return NumberSums(
             self.rows + other.rows,
             self.gaps + other.gaps,
@@ -87,9 +80,6 @@ class NumberSums:
             min(self.low, other.low),
             max(self.high, other.high),
             self.whole and other.whole,
-            other.first if np.isnan(self.first) else self.first,
-            self.last if np.isnan(other.last) else other.last,
-            self.increasing and other.increasing and follows,
         )
 
     @property
@@ -166,8 +156,8 @@ class LevelSums:
             column.levels,
             sums,
             counts[:-1],
-            tuple(styles_of(column.levels)),
-            tuple(formats_of(column.levels)),
+            () if column.declared else tuple(sorted(styles_of(column.levels), key=str)),
+            () if column.declared else tuple(sorted(formats_of(column.levels), key=str)),
             ordered=column.ordered,
         )
         return found if size <= found.most else found.bucketed()
@@ -202,7 +192,7 @@ class LevelSums:
             tuple(style for style in left.styles if style in right.styles),
             tuple(format for format in left.formats if format in right.formats),
             left.hashed,
-            left.ordered and right.ordered,
+            left.ordered and right.ordered and np.array_equal(left.levels, right.levels),
         )
         return found if len(places) <= found.most else found.bucketed()
 
@@ -225,6 +215,7 @@ class LevelSums:
         if self.ordered:
             return self
         order = np.argsort(self.levels.astype(str), kind="stable")
+        order = order[self.counts[order] > 0]  # shards may declare levels that no row has
         sums = np.concatenate([self.sums[:, :-1][:, order], self.sums[:, -1:]], axis=1)
         return replace(self, levels=self.levels[order], sums=sums, counts=self.counts[order])
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mercer.columns.table_encoder import refuse_gaps
 from mercer.columns.table_encoding import TableEncoding
 from mercer.columns.table_sums import as_table
 from mercer.contracts import Array, RowBlock, Rows, RowSource
@@ -31,12 +32,15 @@ class EncodedSource:
         Whether the encoding was learned from these rows.
     notes : list or None
         Collects what the fit has not seen, block by block.
+    refuse : bool
+        Whether gaps are errors.
     """
 
     source: Any
     encoding: TableEncoding
     training: bool = True
     notes: list[Any] | None = None
+    refuse: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -76,8 +80,12 @@ class EncodedSource:
     def encoded(self, X: Any) -> Array:
         """Return rows of the source as numbers."""
         table = as_table(X, list(self.encoding.names))  # arrays have no names, or those of the fit
-        if self.notes is not None:
-            self.notes.append(self.encoding.surprises(table))
+        if self.notes is not None or self.refuse:
+            surprises = self.encoding.surprises(table)
+            if self.refuse:
+                refuse_gaps(surprises)
+            if self.notes is not None:
+                self.notes.append(surprises)
         return self.encoding(table, self.training)
 
     def blocks(self, rows: int) -> Iterator[RowBlock]:
@@ -103,12 +111,16 @@ class EncodedSource:
 
 
 def encoded_source(
-    source: Any, encoding: TableEncoding, training: bool = True, notes: list[Any] | None = None
+    source: Any,
+    encoding: TableEncoding,
+    training: bool = True,
+    notes: list[Any] | None = None,
+    refuse: bool = False,
 ) -> RowSource:
     """Return the rows of a source as numbers: at once if they are in memory and not too many."""
     if encoding.is_identity and not any(encoding.gaps) and training and hasattr(source, "raw"):
         return source.as_numbers()  # type: ignore[no-any-return]
-    found = EncodedSource(source, encoding, training, notes)
+    found = EncodedSource(source, encoding, training, notes, refuse)
     if not isinstance(source, ArraySource) or 8 * found.n_rows * found.n_features > EAGER_BYTES:
         return found
     return source.with_rows(found.encoded(source.rows), encoding.feature_names)

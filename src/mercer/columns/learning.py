@@ -28,7 +28,7 @@ from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
 from mercer.columns.table_sums import TableSums
 from mercer.columns.target_means import target_means
 from mercer.columns.text_dates import is_ambiguous, parse_dates, preferred_format
-from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred
+from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred, styles_of
 from mercer.contracts import Array
 from mercer.rows.table import Coded
 from mercer.validation import check_choice, closest, warn
@@ -72,7 +72,24 @@ def learned_encoders(sums: TableSums, options: Options) -> dict[str, ColumnEncod
                 f"the kind of column {name!r} must be one of {', '.join(KINDS)}, or a list of "
                 f"levels in their order, got {kind!r}"
             )
-    return {name: _Column(name, sums, options).encoder() for name in sums.columns}
+    found = {name: _Column(name, sums, options).encoder() for name in sums.columns}
+    if all(isinstance(encoder, DroppedColumn) for encoder in found.values()):
+        found |= _only_numbers(found, sums)
+    return found
+
+
+def _only_numbers(found: dict[str, ColumnEncoder], sums: TableSums) -> dict[str, ColumnEncoder]:
+    """Return numbers that look like identifiers as numbers, for a table of nothing else."""
+    return {
+        name: NumberColumn(column.mean)
+        for name, column in sums.columns.items()
+        if isinstance(column, NumberSums) and found[name] == DroppedColumn(_identifier(name))
+    }
+
+
+def _identifier(name: str) -> str:
+    """Return why numbers are left out."""
+    return f"it looks like an identifier; keep it with columns={{{name!r}: 'number'}}"
 
 
 class _Column:
@@ -97,8 +114,8 @@ class _Column:
         if isinstance(self.sums, LevelSums):
             return self.of_text(self.sums)
         if isinstance(self.sums, DateSums):
-            if self.asked == "number":
-                return NumberColumn(self.sums.days.mean, self.indicator)
+            if self.asked == "number":  # days since 1970
+                return DateColumn(0.0, self.sums.days.mean, indicator=self.indicator)
             if self.asked not in (None, "date"):
                 raise self.misfit("dates")
             return self.of_dates(self.sums.days, self.sums.timed, None)
@@ -113,21 +130,20 @@ class _Column:
             if sums.constant and not self.indicator:
                 return DroppedColumn("it is constant")
             if self.is_identifier(sums):
-                return DroppedColumn(
-                    f"it looks like an identifier; keep it with columns={{{self.name!r}: 'number'}}"
-                )
+                return DroppedColumn(_identifier(self.name))
         return NumberColumn(sums.mean, self.indicator)
 
     def is_identifier(self, sums: NumberSums) -> bool:
-        """Return whether whole numbers are all distinct, and in order or unrelated to y."""
+        """Return whether whole numbers are all distinct, and consecutive or unrelated to y.
+
+        In any order of the rows: those of shards have none.
+        """
         if not sums.whole or sums.gaps or self.present < ENOUGH:
             return False
-        if sums.increasing:
-            return True
         values = np.asarray(self.sample)
         if len(np.unique(values)) < len(values):
             return False
-        return not related(values, self.Y)
+        return sums.high - sums.low == sums.rows - 1 or not related(values, self.Y)
 
     # -- dates ---------------------------------------------------------------------------------
 
@@ -144,7 +160,7 @@ class _Column:
                 return DroppedColumn("it is constant")
             elapsed = True
         return DateColumn(
-            np.floor(days.low), days.mean, tuple(cycles), elapsed, self.indicator, format
+            float(np.floor(days.low)), days.mean, tuple(cycles), elapsed, self.indicator, format
         )
 
     # -- text ----------------------------------------------------------------------------------
@@ -158,6 +174,8 @@ class _Column:
         formats = frozenset(sums.formats)
         style, format = preferred(frozenset(sums.styles)), preferred_format(formats)
         if asked == "number" or (asked is None and style is not None):
+            if style is None and not sums.hashed:  # of declared categories
+                style = preferred(styles_of(sums.levels))
             if style is None:
                 raise self.misfit("text that is not all numbers")
             return self.numbers_in_text(sums, style)
@@ -209,16 +227,16 @@ class _Column:
         weight = sums.sums[:, :-1, 0].sum(axis=0)
         least = options.min_frequency
         if isinstance(least, str):
-            least = min(RARE, RARE_SHARE * weight.sum())
-        rare = weight < least
-        if rare.sum() < 2:  # nothing to put together
-            rare = np.zeros(len(weight), dtype=bool)
+            rare = weight < min(RARE, RARE_SHARE * weight.sum())
+            if rare.sum() < 2:  # nothing to put together
+                rare = np.zeros(len(weight), dtype=bool)
+        else:
+            rare = weight < (least if least >= 1 else least * sums.sums[..., 0].sum())
+        most = np.argmax(weight)  # what gaps become, like the mode of SimpleImputer
         if rare.all():
-            rare[np.argmax(weight)] = False
+            rare[most] = False
         frequent = sums.levels[~rare]
-        fill = int(np.argmax(weight[~rare]))
-        if rare.any() and weight[rare].sum() > weight[~rare].max():
-            fill = len(frequent)
+        fill = int(np.sum(~rare[:most]))
         return OneHotColumn(frequent, sums.levels[rare], fill, self.indicator)
 
     def ordered(self, sums: LevelSums, levels: Array) -> ColumnEncoder:

@@ -17,11 +17,11 @@ from sklearn.utils.validation import (
 
 from mercer.columns.learning import KINDS, Options, learned_encoders
 from mercer.columns.table_encoding import TableEncoding
-from mercer.columns.table_sums import TableSums, as_table, with_text
+from mercer.columns.table_sums import TableSums, as_table, check_values, with_text
 from mercer.contracts import Array
 from mercer.rows.frames import table_of
 from mercer.rows.table import Coded, Table
-from mercer.validation import check_choice, check_count, closest, warn
+from mercer.validation import check_choice, check_count, check_finite, check_number, closest, warn
 
 #: Kinds of columns that are read as text, whatever they contain.
 OF_TEXT = ("category", "one_hot", "target", "hash", "ordered")
@@ -31,7 +31,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """``x -> (e_1(x_1), ..., e_d(x_d))``: numbers, categories, gaps and dates become numbers.
 
     What is learned of a column is a sum over rows, so the same encoding is learned from files, in
-    blocks and over shards: inside an estimator, with ``columns="auto"`` or ``columns=TableEncoder``.
+    blocks and over shards: inside an estimator, by ``columns="auto"`` or a ``TableEncoder`` there.
 
     - Numbers stay numbers, also if they are written as text (``$1,200``, ``3,5``, ``12 %``).
     - Text of few levels gets an indicator per level, like scikit-learn's ``OneHotEncoder``; rare
@@ -50,8 +50,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     max_levels : int
         A category of more levels becomes the mean of y in each.
     min_frequency : float or "auto"
-        Levels with fewer rows share an indicator; "auto" is 10, or 1 percent of the rows if that is
-        less.
+        Levels with fewer rows share an indicator; below 1 it is a share of the rows. "auto" is 10,
+        or 1 percent of the rows if that is less, and never for a single level.
     smooth : float or "auto"
         The mean of y in a level is shrunk towards the mean of all rows as if that many rows of it
         were added; "auto" is an empirical Bayes estimate.
@@ -111,7 +111,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return new rows as numbers, of shape (n, new columns)."""
         check_is_fitted(self, "encoding_")
         table = self._table(X, reset=False)
-        warn_of(self.encoding_.surprises(table), table.n_rows, self.missing)
+        for number, column in enumerate(table.columns.values()):
+            check_values(column, number, table.names, 0, self.missing == "fill")
+        warn_of(self.encoding_.surprises(table), table.n_rows)
         return self.encoding_(table)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -139,6 +141,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name in ("smooth", "min_frequency"):
             if isinstance(getattr(self, name), str):
                 check_choice(getattr(self, name), name, ["auto"])
+            else:
+                check_number(getattr(self, name), name, minimum=0.0, hint=", or use 'auto'")
         types = {} if self.types is None else self.types
         if not isinstance(types, Mapping):
             raise TypeError(
@@ -182,8 +186,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if len(Y) != table.n_rows:
             raise ValueError(f"y must have a value per row, {table.n_rows}, got {len(Y)}")
         text = self.text_columns(table.names)
-        sums = TableSums.of(with_text(table, text), None, Y, gaps=self.missing == "fill")
-        self.encoding_ = self.learned(sums, text, table_of(X) is None)
+        origin = Y.mean(axis=0)  # squares of a large offset would cost precision
+        sums = TableSums.of(with_text(table, text), None, Y - origin, gaps=self.missing == "fill")
+        self.encoding_ = self.learned(sums, text, table_of(X) is None).shifted(origin)
         return table
 
     def _table(self, X: Any, reset: bool) -> Table:
@@ -193,8 +198,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             table = table_of(X) or as_table(X, None)
         _check_n_features(self, X, reset=reset)
         _check_feature_names(self, X, reset=reset)
-        if not table.n_rows:
-            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
+        for count, what in zip(table.shape, ("sample", "feature"), strict=True):
+            if not count:
+                raise ValueError(
+                    f"Found array with 0 {what}(s) (shape={table.shape}) while a minimum of 1 is "
+                    f"required by {type(self).__name__}."
+                )
         names = getattr(self, "feature_names_in_", None)
         if names is None and not reset:  # arrays have no names
             columns = zip(self.encoding_.names, table.columns.values(), strict=True)
@@ -203,25 +212,45 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def target_columns(y: Any) -> Array:
-    """Return y as columns of numbers: itself, or an indicator per class (one for two classes)."""
+    """Return y as columns of numbers: itself, or an indicator per class (one for two classes).
+
+    As for scikit-learn's ``TargetEncoder``, integers are classes, in their order.
+
+    >>> target_columns(["no", "yes", "no"]).ravel()
+    array([0., 1., 0.])
+    """
     values = np.asarray(y)
-    if values.dtype.kind in "fiub" and type_of_target(values).startswith("continuous"):
+    numbers = values.dtype.kind in "fiub"
+    if numbers:
+        check_finite(values, what="y")
+    if numbers and (values.ndim == 2 or type_of_target(values).startswith("continuous")):
         return values.astype(np.float64).reshape(len(values), -1)
-    classes, codes = np.unique(Coded.of(values).values().astype(str), return_inverse=True)
-    if values.dtype.kind in "fiub" and len(classes) > 2 and values.dtype.kind == "f":
-        return values.astype(np.float64).reshape(len(values), -1)
+    if values.ndim != 1:
+        raise ValueError(f"y must be numbers, or one class per row, got shape {values.shape}")
+    labels = values if numbers else Coded.of(values).values()
+    if not numbers and any(label is None for label in labels):
+        raise ValueError("y contains None or NaN: leave out rows without a label")
+    labels = labels if numbers else labels.astype(str)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) > 2 and values.dtype.kind == "f":
+        return values.astype(np.float64)[:, None]
     if len(classes) <= 2:
-        return (codes.ravel() == len(classes) - 1).astype(np.float64)[:, None]
-    return (codes.ravel()[:, None] == np.arange(len(classes))).astype(np.float64)
+        return (codes == len(classes) - 1).astype(np.float64)[:, None]
+    return (codes[:, None] == np.arange(len(classes))).astype(np.float64)
 
 
-def warn_of(surprises: Mapping[str, tuple[int, int]], rows: int, missing: str = "fill") -> None:
-    """Warn once of unknown and missing values, given by column; gaps may be an error."""
-    for name, (_, gaps) in surprises.items():
-        if gaps and missing == "error":
+def refuse_gaps(surprises: Mapping[str, tuple[int, int]]) -> None:
+    """Raise ValueError if values are missing; ``surprises`` are those of an encoding."""
+    for name, (_, missing) in surprises.items():
+        if missing:
             raise ValueError(
-                f"Input X contains NaN: {gaps:,} of {rows:,} values of column {name!r} are missing"
+                f"X contains NaN or gaps, which missing='error' refuses: {missing:,} values of "
+                f"column {name!r} are missing; use missing='fill', or fill them"
             )
+
+
+def warn_of(surprises: Mapping[str, tuple[int, int]], rows: int) -> None:
+    """Warn once of unknown and missing values, given by column."""
     if not surprises:
         return
     parts = []

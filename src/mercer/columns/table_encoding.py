@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from mercer.columns.row_folds import folds_of, row_hashes
 from mercer.columns.table_sums import with_text
 from mercer.contracts import Array
 from mercer.rows.table import Table, gaps_of
+from mercer.validation import check_count
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class TableEncoding:
         return with_text(table.selected(self.names), self.text)
 
     def __call__(self, table: Table, training: bool = False) -> Array:
-        """Return the new columns, in rows of float64; ``training`` leaves out the row's own fold."""
+        """Return the new columns as float64; ``training`` leaves out the fold of each row."""
         table = self.table(table)
         folds = None
         if training and any(isinstance(encoder, TargetColumn) for encoder in self.encoders):
@@ -91,6 +92,14 @@ class TableEncoding:
             out[:, at : at + values.shape[1]] = values
             at += values.shape[1]
         return out
+
+    def shifted(self, origin: Array) -> TableEncoding:
+        """Return the same map if it was learned from ``y - origin`` instead of y."""
+        encoders = (
+            encoder.shifted(origin) if isinstance(encoder, TargetColumn) else encoder
+            for encoder in self.encoders
+        )
+        return replace(self, encoders=tuple(encoders))
 
     def surprises(self, table: Table) -> dict[str, tuple[int, int]]:
         """Return how many values of each column are unknown, and missing where none was before."""
@@ -127,6 +136,8 @@ class TableEncoding:
         whole = all(isinstance(count, int) for count in self.gaps)
         if not whole or (self.gaps and len(self.gaps) != len(self.names)):
             raise ValueError("there must be one count of gaps for every column")
+        for count in self.gaps:
+            check_count(count, "gaps", minimum=0)
         for encoder in self.encoders:
             if not isinstance(encoder, ColumnEncoder):
                 raise ValueError(f"encoders must be encoders, got {type(encoder).__name__}")

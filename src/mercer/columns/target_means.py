@@ -4,8 +4,8 @@
           \\lambda_l = \\frac{n_l}{n_l + m_l},
 
 where m is a number of rows, or the empirical Bayes estimate of Micci-Barreca (2001),
-``m_l = (variance of y in l) / (variance of y)``, as in scikit-learn's ``TargetEncoder``. The sums of
-a fold are subtracted from those of all rows.
+``m_l = (variance of y in l) / (variance of y)``, as in scikit-learn's ``TargetEncoder``. The sums
+of a fold are subtracted from those of all rows.
 """
 
 from __future__ import annotations

@@ -109,18 +109,18 @@ def encoded_to_predict(estimator: Any, source: RowSource) -> tuple[RowSource, li
             return source, notes
         # Arrays have no names, or those of the fit.
         source = source.with_rows(as_table(X, list(encoding.names)), encoding.names)
-    return encoded_source(source, encoding, training=False, notes=notes), notes
+    refuse = fitted.missing == "error"
+    return encoded_source(source, encoding, training=False, notes=notes, refuse=refuse), notes
 
 
-def warn_of_notes(estimator: Any, notes: list[Any], rows: int) -> None:
+def warn_of_notes(notes: list[Any], rows: int) -> None:
     """Warn once of all values that the fit has not seen."""
     total: dict[str, tuple[int, int]] = {}
     for note in notes:
         for name, (unknown, gaps) in note.items():
             before = total.get(name, (0, 0))
             total[name] = before[0] + unknown, before[1] + gaps
-    if total:
-        warn_of(total, rows, estimator.columns_.missing)
+    warn_of(total, rows)
 
 
 # -- rows without a label ----------------------------------------------------------------------

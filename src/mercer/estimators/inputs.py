@@ -155,15 +155,17 @@ def with_named_columns(X: Any, y: Any, weight: Any, query: Any) -> tuple[Any, An
     named = [value for value in (y, weight, query) if isinstance(value, str)]
     if not named or not hasattr(X, "columns") or isinstance(X, (str, Path)):
         return X, y, weight, query
-    names = [str(name) for name in X.columns]
+    # The columns of a table of pyarrow are arrays, not names.
+    columns = list(getattr(X, "column_names", X.columns))
+    names = [str(name) for name in columns]
     for name in named:
         if name not in names:
             raise ValueError(f"the data frame has no column {name!r}{closest(name, names)}")
     parts = [
         np.asarray(X[value]) if isinstance(value, str) else value for value in (y, weight, query)
     ]
-    rest = [name for name in X.columns if str(name) not in named]
-    return X[rest], *parts  # type: ignore[return-value]
+    rest = [name for name in columns if str(name) not in named]
+    return X.select(rest) if hasattr(X, "column_names") else X[rest], *parts  # type: ignore[return-value]
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,13 +30,13 @@ from mercer.estimators.sharding import (
     stored_engine,
 )
 from mercer.estimators.unlabelled import with_unlabelled
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import Kernel
 from mercer.metric import SearchRecord
 from mercer.refit import resume
 from mercer.request import Request
 from mercer.result import Fit
 from mercer.selection import Criterion, as_criterion
-from mercer.solvers import BaseSolver, Ridge, as_solver
+from mercer.solvers import BaseSolver, Ridge
 from mercer.validation import warn
 
 

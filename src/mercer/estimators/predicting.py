@@ -46,7 +46,7 @@ def values_of(model: Any, X: Any, solution: tuple[Array, Array] | None = None) -
 
     lanes = 1 if source.n_rows <= block_rows else None
     Lanes(list, lanes).run(source.blocks(block_rows), predict_block)
-    warn_of_notes(model, notes, source.n_rows)
+    warn_of_notes(notes, source.n_rows)
     out += intercept
     return out
 

@@ -35,7 +35,8 @@ class KernelRanker(KernelEstimator):
 
     Parameters
     ----------
-    kernel, basis, alpha, metric, scale, columns, missing, unlabelled, alphas, solver, dtype, memory_limit, random_state, verbose
+    kernel, basis, alpha, metric, scale, columns, missing, unlabelled, alphas, solver, dtype,
+    memory_limit, random_state, verbose
         As in :class:`KernelRegressor`; alpha is relative to the mean over pairs.
     selection : "auto", "gcv", "kfold", "loo" or criterion object
         How alpha is chosen; folds contain whole queries, and "auto" and "loo" leave out one query

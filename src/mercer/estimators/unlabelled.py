@@ -24,7 +24,8 @@ def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any,
         )
     if y is None:
         raise ValueError("X_unlabelled needs y for the labelled rows")
-    names = [getattr(part, "columns", None) for part in (X, more)]
+    # The columns of a table of pyarrow are arrays, not names.
+    names = [getattr(part, "column_names", getattr(part, "columns", None)) for part in (X, more)]
     if names[0] is not None and names[1] is not None and list(names[0]) != list(names[1]):
         raise ValueError(
             f"X_unlabelled must have the columns of X, {list(names[0])}, got {list(names[1])}"
@@ -46,10 +47,25 @@ def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any,
         sample_weight = np.concatenate([np.asarray(sample_weight, dtype=float), np.ones(count)])
     if scipy.sparse.issparse(X) or scipy.sparse.issparse(more):
         return scipy.sparse.vstack([X, more]).tocsr(), filled, sample_weight
+    frame = stacked_frames(X, more)
+    if frame is not None:
+        return frame, filled, sample_weight
     stacked = np.vstack([np.asarray(X), np.asarray(more)])
     if names[0] is not None and hasattr(X, "iloc"):
         stacked = type(X)(stacked, columns=names[0])
     return stacked, filled, sample_weight
+
+
+def stacked_frames(X: Any, more: Any) -> Any:
+    """Return the rows of two data frames of a library as one, None for anything else."""
+    try:
+        import narwhals as nw
+    except ImportError:
+        return None
+    frames = [nw.from_native(part, eager_only=True, pass_through=True) for part in (X, more)]
+    if not all(isinstance(frame, nw.DataFrame) for frame in frames):
+        return None
+    return nw.concat(frames).to_native()
 
 
 def columns_of(X: Any) -> int:

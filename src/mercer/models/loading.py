@@ -101,7 +101,7 @@ def _estimator(file: TensorFile) -> KernelEstimator:
     names = _feature_names(document["feature_names_in"], n_features)
     targets = _targets(decoder, document["targets"], estimator)
     values = decoder.mapping(_entry(document["fit"], "found"), "fit")
-    estimator.columns_ = _columns(decoder, document.get("columns"), estimator, n_features)
+    estimator.columns_ = _columns(decoder, document.get("columns"), estimator, n_features, names)
     width = n_features
     if estimator.columns_ is not None:
         width = len(estimator.columns_.encoding_.feature_names)
@@ -158,7 +158,11 @@ def _feature_names(value: Json, n_features: int) -> list[str] | None:
 
 
 def _columns(
-    decoder: Decoder, document: Json, estimator: KernelEstimator, n_features: int
+    decoder: Decoder,
+    document: Json,
+    estimator: KernelEstimator,
+    n_features: int,
+    names: list[str] | None,
 ) -> TableEncoder | None:
     """Return what became of the columns of a table, if any."""
     if document is None:
@@ -169,6 +173,8 @@ def _columns(
     encoding.check_state()
     if len(encoding.names) != n_features:
         raise DamagedFileError(f"columns must encode {n_features} columns")
+    if names is not None and list(encoding.names) != names:
+        raise DamagedFileError("columns must encode those of feature_names_in")
     fitted = asked_encoder(estimator) or TableEncoder()
     fitted.encoding_, fitted.n_features_in_ = encoding, n_features
     return fitted

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import Selection
-from mercer.rows.table import TIME, Coded, Column, Table, without_gap_words
+from mercer.rows.table import TIME, Coded, Column, Table, text_of, without_gap_words
 from mercer.storage import pyarrow
 
 
@@ -45,6 +45,16 @@ def kind_of(type_: Any) -> str:
     if types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain):
         return "text"
     return str(type_)
+
+
+def raw_kind(type_: Any) -> str:
+    """Return ``"number"``, ``"text"``, ``"date"``, as in a table, or the name of another type."""
+    types, plain = pyarrow().types, value_type(type_)
+    if types.is_date(plain) or types.is_timestamp(plain) or types.is_time(plain):
+        return "date"
+    if types.is_dictionary(type_) and kind_of(plain) == "number":
+        return "text"  # declared categories
+    return "number" if types.is_duration(plain) else kind_of(plain)
 
 
 def label_dtype(type_: Any) -> np.dtype[Any]:
@@ -97,7 +107,8 @@ def column_of(values: Any, name: str) -> Column:
     """Return a column of pyarrow as numbers, dates or text; raise ValueError for anything else."""
     pa = pyarrow()
     types, plain = pa.types, value_type(values.type)
-    if kind_of(plain) == "number":
+    declared = types.is_dictionary(values.type)
+    if kind_of(plain) == "number" and not declared:
         return _numbers(values).astype(np.float64, copy=False)
     if types.is_timestamp(plain) or types.is_date(plain):
         # Timestamps with a zone are in UTC; finer units than microseconds are cut.
@@ -108,15 +119,17 @@ def column_of(values: Any, name: str) -> Column:
         return np.asarray(since.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False), dtype=TIME)
     if types.is_duration(plain):
         return _numbers(_decoded(values).cast(pa.duration("us")).cast(pa.int64())) / 1e6
-    if kind_of(plain) == "text":
-        coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
+    if kind_of(plain) in ("text", "number"):
+        coded = values if declared else values.dictionary_encode()
         if isinstance(coded, pa.ChunkedArray):
             coded = coded.unify_dictionaries().combine_chunks()
             if isinstance(coded, pa.ChunkedArray):  # no rows
                 coded = coded.chunk(0) if coded.num_chunks else pa.array([], coded.type)
         codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         levels = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)
-        return without_gap_words(Coded(codes, levels, bool(coded.type.ordered)))
+        if kind_of(plain) == "number":
+            levels = np.array([text_of(level) for level in levels], dtype=object)
+        return without_gap_words(Coded(codes, levels, bool(coded.type.ordered), declared))
     raise ValueError(
         f"columns must hold numbers, text or dates, but column {name!r} contains {values.type}: "
         f"exclude it, or take it apart into columns"

@@ -32,8 +32,10 @@ class CsvSource(FileSource):
     ``dialect``, and ``dialect.describe()`` for a sentence. Spaces around column names are removed.
     Opening it reads the whole file once, to count the rows and to find values that cannot be read.
     The first block of the file determines which columns are text; all numbers are read as float64,
-    so a decimal may follow a million integers. Missing values become NaN. Every read starts at the
-    first row, so random rows and parts each cost a pass over the file; Parquet is faster.
+    so a decimal may follow a million integers. If ``raw``, blocks are tables: columns of integers
+    with leading zeros in the first block are text, and so are columns with text in any later row.
+    Missing values become NaN. Every read starts at the first row, so random rows and parts each
+    cost a pass over the file; Parquet is faster.
 
     Parameters
     ----------
@@ -76,10 +78,13 @@ class CsvSource(FileSource):
             self._names, str(self.path), target, weight, columns, query
         )
         self._types: dict[str, Any] = {}
+        self._codes: set[str] = set()
         # A line must fit into a block.
         self._block_bytes = max(BLOCK_BYTES, VALUE_BYTES * len(self._names))
         with self._parsing(), self._reader() as reader:
             found = dict(zip(reader.schema.names, reader.schema.types, strict=True))
+        if raw:
+            self._codes = self._with_leading_zeros(found)
         kinds = {
             # pyarrow reports text in an unsupported encoding as binary.
             name: "text that is not UTF-8" if str(type_) == "binary" else kind_of(type_)
@@ -158,6 +163,19 @@ class CsvSource(FileSource):
         """Explain errors of the parser, with the line of the file."""
         return parsing(self.path, self.dialect, self._header)
 
+    def _with_leading_zeros(self, found: dict[str, Any]) -> set[str]:
+        """Return which features of integers have leading zeros in the first block: codes do."""
+        pa, compute = pyarrow(), pyarrow(".compute")
+        names = [name for name in self._selection.features if pa.types.is_integer(found[name])]
+        if not names:
+            return set()
+        self._types = dict.fromkeys(names, pa.string())
+        with self._parsing(), self._reader(names) as reader:
+            batch = reader.read_next_batch()
+        self._types = {}
+        zeros = {name: compute.match_substring_regex(batch[name], "^-?0[0-9]") for name in names}
+        return {name for name, found in zeros.items() if compute.any(found).as_py()}
+
     def _validate(self, found: dict[str, Any], kinds: dict[str, str]) -> int:
         """Determine the column types, read the whole file and return its number of rows."""
         check_kinds(self._selection, kinds, str(self.path), self.raw)
@@ -171,9 +189,8 @@ class CsvSource(FileSource):
         whole = {name for name in labels if name is not None and pa.types.is_integer(found[name])}
         self._types.update({name: found[name] for name in whole})
         if self.raw:  # what later rows contain may not fit the first block
-            self._types.update(
-                {name: pa.string() for name in found if pa.types.is_null(found[name])}
-            )
+            empty = {name for name in found if pa.types.is_null(found[name])}
+            self._types.update(dict.fromkeys(empty | self._codes, pa.string()))
             loose = {*self._selection.features, self._selection.target}
         with self._parsing():
             while True:

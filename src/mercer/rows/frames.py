@@ -9,7 +9,15 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.rows.arrow import column_of
 from mercer.rows.column_selection import text_column
-from mercer.rows.table import TIME, Coded, Column, Table, without_gap_words
+from mercer.rows.table import (
+    TIME,
+    Coded,
+    Column,
+    Table,
+    is_gap,
+    text_of,
+    without_gap_words,
+)
 from mercer.storage import pyarrow
 
 
@@ -47,26 +55,30 @@ def _columns(X: Any) -> dict[Any, Column] | None:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return None
-    return {name: _of_series(frame.get_column(name), nw) for name in frame.columns}
+    # By place: a name may be a number, which is a row for narwhals.
+    return {series.name: _of_series(series, nw) for series in frame.iter_columns()}
 
 
 def _of_series(series: Any, nw: Any) -> Column:
+    native = series.to_native()
+    if hasattr(getattr(native, "cat", None), "codes"):  # of pandas, with levels of any kind
+        return _of_categories(native.cat)
     if series.dtype.is_numeric() or series.dtype == nw.Boolean:
         # Cast first: integers and booleans with missing values would become objects.
         values = series if series.dtype == nw.Float32 else series.cast(nw.Float64)
         return np.asarray(values.to_numpy(), dtype=np.float64)
     pa = pyarrow()
     try:
-        found = column_of(series.to_arrow(), str(series.name))
+        return column_of(series.to_arrow(), str(series.name))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         return _of_values(np.asarray(series.to_numpy(), dtype=object), series.name)
-    native = series.to_native()
-    if isinstance(found, Coded) and getattr(getattr(native, "cat", None), "ordered", False):
-        levels = [str(level) for level in native.cat.categories]
-        place = {level: number for number, level in enumerate(levels)}
-        at = np.array([place[level] for level in found.levels.tolist()] + [-1], dtype=np.intp)
-        return Coded(at[found.codes], np.array(levels, dtype=object), ordered=True)
-    return found
+
+
+def _of_categories(categories: Any) -> Coded:
+    """Return a categorical column of pandas as text, whatever its categories are."""
+    levels = np.array([text_of(level) for level in categories.categories], dtype=object)
+    codes = np.asarray(categories.codes, dtype=np.intp)
+    return without_gap_words(Coded(codes, levels, bool(categories.ordered), declared=True))
 
 
 def _from_objects(X: Any) -> Table | None:
@@ -83,7 +95,7 @@ def _of_values(values: Array, name: Any) -> Column:
     if values.dtype.kind == "M":
         return values.astype(TIME)
     if values.dtype.kind == "O":
-        gaps = np.array([value is None or value != value for value in values], dtype=bool)
+        gaps = np.array([is_gap(value) for value in values], dtype=bool)
         known = values[~gaps]
         if all(isinstance(value, (int, float, np.number, np.bool_)) for value in known):
             numbers = np.full(len(values), np.nan)
@@ -94,13 +106,18 @@ def _of_values(values: Array, name: Any) -> Column:
             if dates is not None:
                 return dates
             kinds = sorted({type(value).__name__ for value in known})
-            if not any(hasattr(value, "__len__") and not isinstance(value, str) for value in known):
+            if not any(_is_compound(value) for value in known):
                 return without_gap_words(Coded.of(values))
             raise TypeError(
                 f"columns must hold numbers, text or dates, but column {name!r} contains "
                 f"{', '.join(kinds)}: each argument must be a string or a real number"
             )
     return without_gap_words(Coded.of(values.astype(object)))
+
+
+def _is_compound(value: Any) -> bool:
+    """Return whether an object is neither a number nor text: a list, say, or a complex number."""
+    return not isinstance(value, str) and (hasattr(value, "__len__") or isinstance(value, complex))
 
 
 def _as_dates(values: Array, gaps: Array) -> Array | None:

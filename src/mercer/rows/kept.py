@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,5 @@ class KeptSource:
 
     def split(self, parts: int) -> list[RowSource]:
         """Split into sources of consecutive rows."""
-        cuts = even_cuts(self.n_rows, parts)
-        pairs = zip(cuts[:-1], cuts[1:], strict=True)
-        return [KeptSource(self.source, self.indices[low:high]) for low, high in pairs]
+        cuts = pairwise(even_cuts(self.n_rows, parts))
+        return [KeptSource(self.source, self.indices[low:high]) for low, high in cuts]

@@ -101,7 +101,7 @@ def open_rows(
         return _open_svmlight(file, target, weight, columns, query, n_features)
     raise ValueError(
         f"the extension of {file} must be one of a supported file format, got "
-        f"{file.suffix or 'none'!r}{closest(file.suffix, (*DELIMITED, *PARQUET, *OPENERS, *SVMLIGHT))}"
+        f"{file.suffix or 'none'!r}{closest(file.suffix, KNOWN)}"
     )
 
 
@@ -235,3 +235,5 @@ OPENERS: dict[str, Opener] = {
     ".npy": _open_npy,
     ".npz": _open_npz,
 }
+#: All extensions, for messages.
+KNOWN = (*DELIMITED, *PARQUET, *OPENERS, *SVMLIGHT)

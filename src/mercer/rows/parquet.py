@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.rows.arrow import kind_of, label_dtype, reading, to_piece
+from mercer.rows.arrow import kind_of, label_dtype, raw_kind, reading, to_piece
 from mercer.rows.checks import check_exists, check_file
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import Selection, check_kinds, select_columns
 from mercer.rows.file_source import PIECE_BYTES, FileSource
+from mercer.rows.table import TIME, Table, as_text
 from mercer.storage import pyarrow
 from mercer.validation import closest
 
@@ -75,6 +76,7 @@ class ParquetSource(FileSource):
             schemas[0].names, str(self.paths[0]), target, weight, columns, query
         )
         types = _checked_types(self._selection, schemas, self.paths, raw)
+        self._mixed = _mixed_kinds(self._selection, types) if raw else {}
         single = all(
             pyarrow().types.is_float32(type_)
             for name in self._selection.features
@@ -121,7 +123,7 @@ class ParquetSource(FileSource):
                         low, high = max(start - at, 0), min(stop - at, batch.num_rows)
                         at += batch.num_rows
                         if low < high:
-                            yield to_piece(
+                            piece = to_piece(
                                 batch.slice(low, high - low),
                                 self._selection,
                                 self._dtype,
@@ -131,8 +133,19 @@ class ParquetSource(FileSource):
                                 labels=labels,
                                 raw=self.raw,
                             )
+                            yield self._alike(piece) if features and self.raw else piece
                         if at >= stop:
                             return
+
+    def _alike(self, piece: Piece) -> Piece:
+        """Return a piece whose columns are of the same kind in all files."""
+        columns = dict(piece.X.columns)
+        for name, kind in self._mixed.items():
+            if kind == "text":
+                columns[name] = as_text(columns[name])
+            elif kind == "date" and columns[name].dtype.kind != "M":  # a file of gaps
+                columns[name] = np.full(piece.n_rows, np.datetime64("NaT"), dtype=TIME)
+        return piece._replace(X=Table(columns, piece.n_rows))
 
     def _boundaries(self) -> Array:
         return self._bounds
@@ -178,7 +191,7 @@ def _checked_types(
                     f"unlike {paths[0]}{closest(name, schema.names)}"
                 )
             found, first = kind_of(schema.field(name).type), kind_of(schemas[0].field(name).type)
-            if found != first:
+            if found != first and not (raw and name in selection.features):
                 raise ValueError(
                     f"all files must have the same kind of values in a column, but column {name!r} "
                     f"contains {found} in {path} and {first} in {paths[0]}: rewrite one of them"
@@ -187,3 +200,13 @@ def _checked_types(
     kinds = {name: kind_of(found[0]) for name, found in types.items()}
     check_kinds(selection, kinds, str(paths[0]), raw)
     return types
+
+
+def _mixed_kinds(selection: Selection, types: dict[str, list[Any]]) -> dict[str, str]:
+    """Return the kind of features whose type differs between files: text, unless they agree."""
+    null, found = pyarrow().types.is_null, {}
+    for name in selection.features:
+        kinds = {raw_kind(type_) for type_ in types[name] if not null(type_)}
+        if len(kinds) > 1 or any(map(null, types[name])):
+            found[name] = kinds.pop() if len(kinds) == 1 else "text" if kinds else "number"
+    return found

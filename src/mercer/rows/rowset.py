@@ -198,8 +198,7 @@ class RowSet(Placed):
         items = self.items if len(kept) == len(facts) else found.items
         found.items = self.engine.hold(task, items, *(self.engine.share(one) for one in common))
         found.numbers = [self.numbers[at] for at in kept]
-        assert found.sent is not None and self.sent is not None
-        found.sent.exchanges[:] = self.sent.exchanges
+        found.sent = self.sent
         if counts == [fact.rows for fact in self.facts]:
             found._origin = self._origin
         return found

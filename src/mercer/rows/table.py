@@ -7,7 +7,7 @@ A column is an array of float64 (NaN for a gap), of datetime64 (NaT), or :class:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -23,7 +23,8 @@ TIME = np.dtype("datetime64[us]")
 class Coded:
     """A column of text: ``levels[codes]``, where code -1 is a gap.
 
-    ``ordered`` says that the levels are in an order that has a meaning.
+    ``ordered`` says that the levels are in an order that has a meaning; ``declared``, that they
+    were given as categories, so that they are not read as numbers or dates.
 
     >>> Coded(np.array([0, 1, -1]), np.array(["a", "b"], dtype=object)).values().tolist()
     ['a', 'b', None]
@@ -32,12 +33,13 @@ class Coded:
     codes: Array  # (n,)
     levels: Array  # distinct str
     ordered: bool = False
+    declared: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def __getitem__(self, rows: Any) -> Coded:
-        return Coded(self.codes[rows], self.levels, self.ordered)
+        return replace(self, codes=self.codes[rows])
 
     @property
     def nbytes(self) -> int:
@@ -52,18 +54,18 @@ class Coded:
         """Return the same column without levels that do not occur."""
         occurring, codes = np.unique(self.codes, return_inverse=True)
         gaps = int(len(occurring) > 0 and occurring[0] < 0)
-        return Coded(codes.ravel() - gaps, self.levels[occurring[gaps:]], self.ordered)
+        return replace(self, codes=codes.ravel() - gaps, levels=self.levels[occurring[gaps:]])
 
     @classmethod
     def of(cls, values: Any) -> Coded:
-        """Encode text; None and NaN are gaps, and other objects become text."""
+        """Encode text; None, NaN and NA are gaps, and other objects become text."""
         places: dict[str, int] = {}
         codes = np.empty(len(values), dtype=np.intp)
         for row, value in enumerate(values):
-            if value is None or value != value:
+            if is_gap(value):
                 codes[row] = -1
             else:
-                text = value if isinstance(value, str) else str(value)
+                text = value if isinstance(value, str) else text_of(value)
                 codes[row] = places.setdefault(text, len(places))
         return cls(codes, np.array(list(places), dtype=object))
 
@@ -72,7 +74,7 @@ class Coded:
         """Return the rows of all parts as one column."""
         first = parts[0]
         if all(part.levels is first.levels for part in parts):
-            return cls(np.concatenate([part.codes for part in parts]), first.levels, first.ordered)
+            return replace(first, codes=np.concatenate([part.codes for part in parts]))
         places: dict[str, int] = {}
         codes = []
         for part in parts:
@@ -80,7 +82,13 @@ class Coded:
             codes.append(np.append(np.array(renamed, dtype=np.intp), -1)[part.codes])
         levels = np.empty(len(places), dtype=object)
         levels[:] = list(places)
-        return cls(np.concatenate(codes), levels, all(part.ordered for part in parts))
+        same = all(np.array_equal(part.levels, first.levels) for part in parts)
+        return cls(
+            np.concatenate(codes),
+            levels,
+            same and all(part.ordered for part in parts),
+            any(part.declared for part in parts),
+        )
 
 
 Column: TypeAlias = "Array | Coded"
@@ -88,6 +96,28 @@ Column: TypeAlias = "Array | Coded"
 GAP_WORDS = frozenset(
     ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "NaN", "nan", "None", "NaT", "?", "-"]
 )
+
+
+def is_gap(value: Any) -> bool:
+    """Return whether an object stands for a missing value: None, NaN, NaT or pandas' NA."""
+    if value is None or isinstance(value, str):
+        return value is None
+    differs = value != value  # NA is neither equal nor unequal to itself
+    if isinstance(differs, (bool, np.bool_)):
+        return bool(differs)
+    return type(value).__name__ == "NAType"
+
+
+def text_of(value: Any) -> str:
+    """Return a value as text that reads as the same value: whole numbers without a point.
+
+    >>> text_of(94103.0), text_of(0.1 + 0.2), text_of(True)
+    ('94103', '0.30000000000000004', 'True')
+    """
+    if isinstance(value, (float, np.floating)):
+        whole = float(value).is_integer() and abs(value) < 1e15
+        return str(int(value)) if whole else repr(float(value))
+    return str(value)
 
 
 def without_gap_words(column: Coded) -> Coded:
@@ -100,7 +130,7 @@ def without_gap_words(column: Coded) -> Coded:
     if not gaps.any():
         return column
     renamed = np.append(np.where(gaps, -1, np.cumsum(~gaps) - 1), -1)
-    return Coded(renamed[column.codes], column.levels[~gaps], column.ordered)
+    return replace(column, codes=renamed[column.codes], levels=column.levels[~gaps])
 
 
 @dataclass(eq=False)
@@ -203,9 +233,9 @@ def kind_of_column(column: Column) -> str:
 
 
 def gaps_of(column: Column) -> Array:
-    """Return which values are missing."""
+    """Return which values of a column are missing."""
     if isinstance(column, Coded):
-        return column.codes < 0
+        return np.asarray(column.codes < 0)
     return np.isnat(column) if column.dtype.kind == "M" else np.isnan(column)
 
 
@@ -231,5 +261,5 @@ def as_text(column: Column) -> Coded:
     found = np.full(len(column), -1, dtype=np.intp)
     found[~gaps] = codes.ravel()
     levels = np.empty(len(values), dtype=object)
-    levels[:] = [str(value) if column.dtype.kind == "M" else f"{value:.15g}" for value in values]
+    levels[:] = list(map(text_of, values))
     return Coded(found, levels)
