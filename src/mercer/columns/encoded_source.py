@@ -75,8 +75,8 @@ class EncodedSource:
 
     def encoded(self, X: Any) -> Array:
         """Return rows of the source as numbers."""
-        # Files of arrays have no names: their columns are those of the fit, in order.
-        table = as_table(X, self.source.feature_names or list(self.encoding.names))
+        # Arrays have no names, or those of the fit: their columns are taken in order.
+        table = as_table(X, list(self.encoding.names))
         if self.notes is not None:
             self.notes.append(self.encoding.surprises(table))
         return self.encoding(table, self.training)
