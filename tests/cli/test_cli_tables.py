@@ -1,5 +1,6 @@
 """``mercer fit`` on tables as they are: columns of every kind, gaps, dialects, defaults."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -190,3 +191,52 @@ def test_nothing_is_written_when_scoring_fails(run, table):
     assert result.exit_code == 2
     assert "no row of test.csv has a target" in result.stderr
     assert not Path("houses.mercer").exists()
+
+
+def test_standard_input_is_fitted(run, table):
+    text = Path("houses.csv").read_text(encoding="utf-8")
+    result = run("fit", "-", "--target", "price", "--id", "code", *QUICK, stdin=text)
+    assert result.exit_code == 0, result.output
+    assert run("fit", "houses.csv", "--target", "price", "--id", "code", *QUICK).exit_code == 0
+    frame = table[FEATURES]
+    np.testing.assert_array_equal(load("model").predict(frame), load("houses").predict(frame))
+
+
+def test_json_is_all_of_stdout(run, table):
+    options = ("--id", "code", "--holdout", 0.2, "--json", *QUICK)
+    result = run("fit", "houses.csv", "--target", "price", *options)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["task"] == "regression"
+    assert found["target"] == "price"
+    assert found["rows"] == 120
+    assert found["columns"] == FEATURES
+    assert found["became"]["kind"] == "category of 3 levels: an indicator each"
+    assert found["alpha"] == 1e-4
+    assert found["test"]["rows"] == 30
+    assert 0 < found["test"]["r2"] <= 1
+    assert Path(found["model"]).is_file()
+
+
+@pytest.mark.parametrize("checkpoint", [(), ("--checkpoint", "sums", "--shards", 2)])
+def test_ctrl_c_says_what_was_kept(checkpoint, run, table, monkeypatch):
+    def stop(self, rows):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KernelRegressor, "fit", stop)
+    result = run("fit", "houses.csv", "--target", "price", *checkpoint)
+    assert result.exit_code == 130
+    kept = "no model was written; sums has the finished shards" if checkpoint else "nothing was"
+    assert result.stderr.startswith(f"stopped: {kept}")
+    assert result.stderr.count("\n") == 1
+    assert not Path("houses.mercer").exists()
+
+
+def test_help_has_groups_and_examples(run):
+    for command in ("fit", "predict", "rank", "look"):
+        result = run(command, "--help")
+        assert result.exit_code == 0
+        assert "Reading the file" in result.stdout
+        assert "Examples" in result.stdout
+        assert f"mercer {command} " in result.stdout
+    assert "--install-completion" in run("--help").stdout

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mercer.cli import demo, fit, info, label, predict, rank
+from mercer.cli import demo, fit, info, label, look, predict, rank
 from mercer.cli.output import show_error, show_stopped, warnings_as_lines
 from mercer.validation import EngineError
 
@@ -60,9 +60,10 @@ def common(
     """Options of all commands."""
 
 
+app.command("look", epilog=look.EXAMPLES)(look.look)
 app.command("fit", epilog=fit.EXAMPLES)(fit.fit)
-app.command("predict")(predict.predict)
+app.command("predict", epilog=predict.EXAMPLES)(predict.predict)
 app.command("label")(label.label)
-app.command("rank")(rank.rank)
+app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("info")(info.info)
 app.command("demo")(demo.demo)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from mercer.cli.reading import STDIN
-from mercer.contracts import Array
 from mercer.models.loading import ModelFileError, written_by
 from mercer.models.saving import SUFFIX, with_suffix
 from mercer.rows.opening import DELIMITED
@@ -64,7 +64,7 @@ def default_model(data: Path) -> Path:
     return Path(name[: len(name) - len(ending)] + SUFFIX)
 
 
-def write_output(table: dict[str, Array], out: Path | None) -> None:
+def write_output(table: dict[str, Any], out: Path | None) -> None:
     """Write columns of one length to a file by its extension, or as CSV to stdout."""
     if out is None:
         write_csv(table, sys.stdout)

@@ -32,6 +32,14 @@ Columns = Annotated[
     typer.Option("--columns", help="The feature columns, separated by commas. Default: all."),
 ]
 Weight = Annotated[str | None, typer.Option("--weight", help="The column of sample weights.")]
+Task = Annotated[
+    str,
+    typer.Option(
+        "--task",
+        help="auto, regression or classification.",
+        autocompletion=lambda: ["auto", "regression", "classification"],
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON value instead of tables, for scripts.")
 ]

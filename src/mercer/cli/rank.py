@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from mercer.cli.curves import draw_ndcg
+from mercer.cli.drawing import PICTURES
 from mercer.cli.files import check_model_output, check_output, write_output
 from mercer.cli.options import (
     ComputeOptions,
@@ -32,7 +33,13 @@ from mercer.validation import check_choice
 
 #: NDCG is shown at these, and drawn at all ranks up to the last.
 RANKS = (1, 3, 5, 10)
-PICTURES = (".png", ".svg", ".pdf")
+
+#: Shown below the options of ``mercer rank --help``.
+EXAMPLES = """Examples
+
+mercer rank train.svm --test test.svm --plot ndcg.png
+
+mercer rank hotels.csv --target clicked --query search --types city=category --out ranker"""
 
 
 @with_groups

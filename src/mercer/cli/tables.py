@@ -35,6 +35,16 @@ def columns(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) ->
     return table
 
 
+def words(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table of text."""
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
 def chosen(model: KernelEstimator) -> list[tuple[str, str]]:
     """Return what a fit chose, and the seconds of its stages in rows of their own."""
     summary = model.summary().rows
