@@ -105,6 +105,7 @@ def without_gap_words(column: Coded) -> Coded:
     return Coded(renamed[column.codes], column.levels[~gaps], column.ordered)
 
 
+@dataclass(init=False, eq=False, repr=False)
 class Table:
     """Rows of named columns of any kind, which slice and join like the rows of an array.
 
@@ -121,6 +122,9 @@ class Table:
     >>> table.shape, table[1:].columns["kind"].values().tolist(), table.kinds
     ((2, 2), ['b'], {'size': 'number', 'kind': 'text'})
     """
+
+    columns: dict[str, Column]
+    n_rows: int
 
     dtype = np.dtype(object)
     ndim = 2
