@@ -240,3 +240,46 @@ def test_help_has_groups_and_examples(run):
         assert "Examples" in result.stdout
         assert f"mercer {command} " in result.stdout
     assert "--install-completion" in run("--help").stdout
+
+
+@pytest.mark.parametrize("holdout", [(), ("--holdout", 0.5)])
+def test_an_infinite_value_is_found_by_its_line(holdout, run, table):
+    lines = Path("houses.csv").read_text(encoding="utf-8").splitlines()
+    code, _, rest = lines[41].split(",", 2)
+    lines[41] = f"{code},inf,{rest}"
+    Path("houses.csv").write_text("\n".join([*lines[:20], "", *lines[20:]]), encoding="utf-8")
+    result = run("fit", "houses.csv", "--target", "price", "--id", "code", *holdout, *QUICK)
+    assert result.exit_code == 2
+    assert "column 'size' at line 43 of houses.csv is infinite" in result.stderr
+    assert not Path("houses.mercer").exists()
+
+
+def test_columns_that_are_left_out_need_not_be_there_to_predict(run, table):
+    assert run("fit", "houses.csv", "--target", "price", *QUICK).exit_code == 0
+    table.drop(columns=["code", "price"]).to_csv("new.csv", index=False)
+    result = run("predict", "houses", "new.csv")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == run("predict", "houses", "houses.csv").stdout
+    table.drop(columns=["kind"]).to_csv("new.csv", index=False)
+    result = run("predict", "houses", "new.csv")
+    assert result.exit_code == 2
+    assert "has no column 'kind'" in result.stderr
+
+
+def test_a_checkpoint_of_a_table(run, table):
+    options = ("--target", "price", "--id", "code", "--shards", 3, *QUICK)
+    assert run("fit", "houses.csv", "--out", "plain", *options).exit_code == 0
+    for name in ("first", "resumed"):
+        result = run("fit", "houses.csv", "--out", name, "--checkpoint", "sums", *options)
+        assert result.exit_code == 0, result.output
+    frame = table[FEATURES]
+    expected = load("plain").predict(frame)
+    np.testing.assert_allclose(load("first").predict(frame), expected, rtol=1e-9)
+    np.testing.assert_array_equal(load("resumed").predict(frame), load("first").predict(frame))
+
+
+def test_options_that_contradict_a_sheet_are_refused(run, table):
+    for option in ("--exclude", "--id"):
+        result = run("fit", "houses.csv", "--labels", "sheet.csv", option, "code")
+        assert result.exit_code == 2
+        assert f"{option} must be left out with --labels" in result.stderr

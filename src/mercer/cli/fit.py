@@ -11,6 +11,7 @@ import typer
 from mercer.cli.building import build_estimator
 from mercer.cli.files import check_model_output
 from mercer.cli.holdout import hold_out
+from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
     ComputeOptions,
     GapOptions,
@@ -32,6 +33,7 @@ from mercer.contracts import RowSource
 from mercer.labelling import join, read_sheet
 from mercer.models import save
 from mercer.rows import ArraySource
+from mercer.rows.frames import table_of
 
 #: Shown below the options of ``mercer fit --help``.
 EXAMPLES = """Examples
@@ -134,7 +136,9 @@ class LabelOptions:
         assert self.labels is not None
         sheet = read_sheet(self.labels)
         joined = join(data, sheet, skip_unlabelled=self.skip_unlabelled)
-        return ArraySource(joined.X, joined.y, joined.sample_weight, sheet.drawn.columns)
+        table = table_of(joined.X)
+        X = joined.X if table is None else table
+        return ArraySource(X, joined.y, joined.sample_weight, sheet.drawn.columns)
 
 
 @with_groups
@@ -181,7 +185,8 @@ def fit(
     inputs = [data, *sheet, *([] if testing.test is None else [testing.test])]
     out = check_model_output(out, named, inputs)
     if sheet:
-        given = {"--weight": weight, "--columns": table.columns}
+        given = {"--weight": weight, "--columns": table.columns, "--exclude": table.exclude}
+        given |= {"--id": table.ids}
         given["--target"] = None if testing.test is not None else target
         _check_labelled({**given, "--holdout": testing.holdout or None})
         rows = labelled.rows(data)
@@ -189,8 +194,9 @@ def fit(
         rows = reading.open(compute.reachable(data))
     kind, why = decide_task(rows, task)
     estimator = build_estimator(kind, **settings, verbose=1)
+    whole = rows
     rows, held, label = testing.split(rows, reading, named, model.seed)
-    with saying_when_stopped(compute.kept()):
+    with saying_when_stopped(compute.kept()), finding_infinity(whole, held):
         estimator.fit(rows)
         estimator.set_params(verbose=0)
         scores = None if held is None else scores_on(estimator, held, label)
@@ -241,6 +247,8 @@ REASONS = {
     "--target": "the sheet has the labels",
     "--weight": "the sheet has the weights",
     "--columns": "the sheet has the names of the columns",
+    "--exclude": "the sheet has the names of the columns",
+    "--id": "the sheet has the ids",
     "--holdout": "rows that were drawn by importance are not a fair test; use --test",
 }
 

@@ -15,8 +15,9 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-#: What messages of the library advise, and the same on the command line.
+#: What messages of the library say, and the same on the command line.
 OPTIONS = [
+    (r"(\S*[/\\])?standard-input\.csv", "standard input"),
     (r"columns=\{'([^']*)': '(\w+)'\}", r"--types '\1=\2'"),
     (r"\b(unlabelled|missing|selection|solver|basis)='(\w+)'", r"--\1 \2"),
     (r"for classes use KernelClassifier", "for classes use --task classification"),
@@ -64,7 +65,7 @@ def show_stopped(error: BaseException) -> None:
 
 def note(message: str) -> None:
     """Print a fact that is no result."""
-    stderr().print(Text(message), soft_wrap=True)
+    stderr().print(Text(as_options(message)), soft_wrap=True)
 
 
 def as_options(message: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from mercer.cli.files import check_output, write_output
+from mercer.cli.infinity import finding_infinity
 from mercer.cli.kept_columns import kept_columns, kept_names
 from mercer.cli.options import DialectOptions, Json, with_groups
 from mercer.cli.output import note, plain, print_json
@@ -74,7 +75,9 @@ def predict(
     if kept:
         text = not as_json and (out is None or out.suffix.lower() == ".csv")
         table = kept_columns(rows, kept, as_text=text)
-    table |= _distinct(predictions(fitted, rows, proba), table, named)
+    with finding_infinity(rows):
+        predicted = predictions(fitted, rows, proba)
+    table |= _distinct(predicted, table, named)
     if as_json and out is None:
         parts = [plain(column) for column in table.values()]
         print_json([dict(zip(table, row, strict=True)) for row in zip(*parts, strict=True)])
@@ -119,7 +122,7 @@ def model_rows(model: Any, data: Path, dialect: DialectOptions) -> RowSource:
             delimiter=dialect.delimiter,
             decimal=dialect.decimal,
         )
-    return open_table(data, dialect, None, None, list(names), None, size)
+    return open_table(data, dialect, None, None, model.columns_.encoding_.needed)
 
 
 def predictions(model: Any, rows: RowSource, proba: bool) -> dict[str, Array]:

@@ -11,6 +11,7 @@ import typer
 from mercer.cli.curves import draw_ndcg
 from mercer.cli.drawing import PICTURES
 from mercer.cli.files import check_model_output, check_output, write_output
+from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
     ComputeOptions,
     GapOptions,
@@ -94,9 +95,10 @@ def rank(
     settings |= {**table.parameters(), **gaps.parameters()}
     ranker = KernelRanker(**settings, pair_weighting=pair_weighting, verbose=1)
     held = None if test is None else reading.open_test(test, rows)
-    ranker.fit(rows)
-    ranker.set_params(verbose=0)
-    order = None if held is None else ranking(ranker, held)
+    with finding_infinity(rows, held):
+        ranker.fit(rows)
+        ranker.set_params(verbose=0)
+        order = None if held is None else ranking(ranker, held)
     if plot is not None and order is not None and np.any(order["relevance"] < 0):
         raise ValueError(f"{test} has negative relevance, which has no NDCG: leave out --plot")
     shown = [("queries", _queries(ranker)), *chosen(ranker), peak_row()]
