@@ -46,17 +46,18 @@ class TargetValues:
                 found.columns = block.shape[1]
                 return found
             y = known_labels(block, missing(block)).ravel()
-            values, counts = np.unique(y.astype(object), return_counts=True)
+            new = Counter(y.tolist())
             found.rows += len(y)
             found.truth |= y.dtype.kind == "b"
-            found.text |= y.dtype.kind in "OU" and any(isinstance(v, str) for v in values)
+            found.text |= y.dtype.kind in "OU" and any(isinstance(value, str) for value in new)
             if found.text:
-                found.styles &= styles_of(map(str, values))
+                found.styles &= styles_of(str(value) for value in new if value not in found.counts)
             elif y.dtype.kind == "f":
                 found.whole &= bool((y == np.rint(y)).all())
-            new = dict(zip(values.tolist(), counts.tolist(), strict=True))
             if len(found.counts) <= COUNTED:
                 found.counts.update(new)
+            if not (found.text or found.whole):
+                break  # decimal numbers, whatever follows
         return found
 
     @property
@@ -65,8 +66,9 @@ class TargetValues:
         return sum(count == 1 for count in self.counts.values())
 
     def decorated(self, style: NumberStyle) -> bool:
-        """Return whether text has signs or separators, as amounts have and codes have not."""
-        return style.percent or not all(str(value).strip().isdigit() for value in self.counts)
+        """Return whether text has units or separators, as amounts have and codes have not."""
+        codes = (str(value).strip().removeprefix("-") for value in self.counts)
+        return style.percent or not all(map(str.isdigit, codes))
 
 
 def decide_task(source: RowSource, asked: str) -> tuple[str, str]:
