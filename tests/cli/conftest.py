@@ -21,8 +21,8 @@ def in_tmp_path(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run():
-    def invoke(*arguments: object):
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+    def invoke(*arguments: object, stdin: str | None = None):
+        return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
     return invoke
 

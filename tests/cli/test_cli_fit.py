@@ -29,9 +29,9 @@ def test_regression_on_csv(run, csv, frame):
 @pytest.mark.parametrize(
     ("target", "task", "why", "kind"),
     [
-        ("color", "auto", "classification (the target is text)", KernelClassifier),
+        ("color", "auto", "classification (the target is text of 2 cl", KernelClassifier),
         ("large", "auto", "classification (the target is true or false)", KernelClassifier),
-        ("stars", "auto", "classification (the target is 5 different", KernelClassifier),
+        ("stars", "classification", "classification (requested)", KernelClassifier),
         ("serial", "auto", "regression (the target is more than 20", KernelRegressor),
         ("price", "auto", "regression (the target is decimal", KernelRegressor),
         ("stars", "regression", "regression (requested)", KernelRegressor),

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.cli.holdout import ChosenRows, hold_out
-from mercer.contracts import RowSource
+from mercer.cli.holdout import hold_out
 from mercer.rows import ArraySource
 
 X = np.arange(40.0).reshape(20, 2)
@@ -26,26 +25,15 @@ def test_every_row_is_on_one_side(source):
     np.testing.assert_array_equal(np.concatenate(list(again.targets(100))), both[0])
 
 
-@pytest.mark.parametrize("rows", [1, 3, 7, 100])
-def test_it_is_a_source(rows, source):
-    mask = np.zeros(20, dtype=bool)
-    chosen = [1, 2, 9, 17, 19]
-    mask[chosen] = True
-    part = ChosenRows(source, mask)
-    assert isinstance(part, RowSource)
-    blocks = list(part.blocks(rows))
-    np.testing.assert_array_equal(np.vstack([block.X for block in blocks]), X[chosen])
-    np.testing.assert_array_equal(np.concatenate([block.y for block in blocks]), y[chosen])
-    np.testing.assert_array_equal(np.concatenate([b.weight for b in blocks]), weight[chosen])
-    assert [block.start for block in blocks] == np.cumsum([0, *(b.n_rows for b in blocks)])[
-        :-1
-    ].tolist()
-    assert all(0 < block.n_rows <= rows for block in blocks)
-    np.testing.assert_array_equal(part.take(np.array([4, 0])), X[[19, 1]])
-    np.testing.assert_array_equal(
-        np.concatenate([y for piece in part.split(2) for y in piece.targets(rows)]), y[chosen]
-    )
-    assert part.resident_bytes >= source.resident_bytes
+def test_only_rows_with_a_target_are_set_aside():
+    known = np.where(np.arange(20) < 10, np.arange(20.0), np.nan)
+    train, test = hold_out(ArraySource(X, known, weight), 0.5, seed=0)
+    assert (train.n_rows, test.n_rows) == (15, 5)
+    held = np.concatenate(list(test.targets(3)))
+    assert set(held) <= set(range(10))
+    block = next(test.blocks(100))
+    np.testing.assert_array_equal(block.X[:, 0], 2 * held)
+    np.testing.assert_array_equal(block.weight, held + 1)
 
 
 @pytest.mark.parametrize("share", [0.001, 0.999])

@@ -68,9 +68,10 @@ def test_ids_of_a_column(run, frame):
     ]
     sheet["label"] = frame.set_index("name").stars.loc[sheet.name].to_numpy()
     sheet.iloc[::-1].to_csv("sheet.csv", index=False)
-    result = run("fit", "pool.csv", "--labels", "sheet.csv", "--out", "model")
+    task = ("--task", "classification")
+    result = run("fit", "pool.csv", "--labels", "sheet.csv", "--out", "model", *task)
     assert result.exit_code == 0, result.output
-    assert "different whole numbers" in result.stdout
+    assert "classification (requested)" in result.stdout
     assert load("model").n_features_in_ == 3
 
 

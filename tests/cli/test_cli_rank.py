@@ -96,3 +96,26 @@ def test_an_svmlight_file_is_fitted_and_predicted(run, files):
     result = run("predict", "model", test)
     assert result.exit_code == 0, result.output
     assert len(result.stdout.splitlines()) == 51
+
+
+def test_text_columns_and_gaps(run, tmp_path):
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    frame["level"] = np.where(X[:, 2] > 0.5, "high", "low")
+    frame["name"] = [f"item {i}" for i in range(300)]
+    frame["search"] = [f"query {q}" for q in QID]
+    frame["grade"] = GRADE + (X[:, 2] > 0.5)
+    frame.loc[::20, "a"] = np.nan
+    frame.to_csv("rows.csv", index=False, sep=";", decimal=",")
+    options = ("--target", "grade", "--query", "search", "--id", "name", "--alpha", 1e-3)
+    result = run("rank", "rows.csv", "--test", "rows.csv", "--out", "ranker", *options)
+    assert result.exit_code == 0, result.output
+    assert "semicolons between values, decimal commas" in result.stderr
+    model = load("ranker")
+    assert model.feature_names_in_.tolist() == ["a", "b", "level"]
+    found = dict(model.columns_.encoding_.describe())
+    assert found["level"] == "category of 2 levels: an indicator each"
+    assert found["a"] == "number; 15 gaps"
+    assert "category of 2 levels" in result.stdout
+    result = run("rank", "rows.csv", "--out", "other", "--types", "level=date", *options)
+    assert result.exit_code == 2
+    assert "'level' cannot be read as 'date'" in result.stderr

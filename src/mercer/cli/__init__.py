@@ -1,4 +1,4 @@
-"""The command line: ``mercer fit``, ``predict``, ``label``, ``rank``, ``info`` and ``demo``."""
+"""The commands: ``mercer look``, ``fit``, ``predict``, ``label``, ``rank``, ``info``, ``demo``."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mercer.cli import demo, fit, info, label, predict, rank
-from mercer.cli.output import show_error, warnings_as_lines
+from mercer.cli import demo, fit, info, label, look, predict, rank
+from mercer.cli.output import show_error, show_stopped, warnings_as_lines
 from mercer.validation import EngineError
 
 
@@ -20,6 +20,9 @@ class Commands(TyperGroup):
         try:
             with warnings_as_lines():
                 return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            show_stopped(error)
+            raise typer.Exit(130) from error
         except BrokenPipeError:  # the reader of a pipe has seen enough
             raise
         except (ValueError, OSError, ImportError, MemoryError, EngineError) as error:
@@ -34,7 +37,6 @@ app = typer.Typer(
     cls=Commands,
     help="Least-squares kernel learning: fit a model to a file, predict with it, inspect it.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -58,9 +60,10 @@ def common(
     """Options of all commands."""
 
 
-app.command("fit")(fit.fit)
-app.command("predict")(predict.predict)
+app.command("look", epilog=look.EXAMPLES)(look.look)
+app.command("fit", epilog=fit.EXAMPLES)(fit.fit)
+app.command("predict", epilog=predict.EXAMPLES)(predict.predict)
 app.command("label")(label.label)
-app.command("rank")(rank.rank)
+app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("info")(info.info)
 app.command("demo")(demo.demo)

@@ -9,6 +9,8 @@ from typing import Any
 
 from mercer.storage import atomic_path
 
+#: Extensions of picture files.
+PICTURES = (".png", ".svg", ".pdf")
 INK, FAINT = "#22313f", "#d5dbe1"
 STYLE: Any = {
     "font.size": 10.5,

@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from mercer.contracts import Array
+from mercer.cli.reading import STDIN
+from mercer.models.loading import ModelFileError, written_by
+from mercer.models.saving import SUFFIX, with_suffix
+from mercer.rows.opening import DELIMITED
 from mercer.storage import write_csv, write_table
 from mercer.validation import closest
 
@@ -27,10 +31,40 @@ def check_output(
             f"the extension of {option} must be that of a known kind of file, got {out.suffix!r}"
             f"{closest(out.suffix, suffixes)}"
         )
+    if not out.parent.is_dir():
+        raise ValueError(f"the folder of {option} {out} does not exist: create it first")
+    if out.is_dir():
+        raise ValueError(f"{option} {out} must be a file, got a folder: name a file in it")
     return out
 
 
-def write_output(table: dict[str, Array], out: Path | None) -> None:
+def check_model_output(out: Path | None, data: Path, inputs: Iterable[Path]) -> Path:
+    """Return the path of a model file, by default that of the data; replace only models."""
+    out = check_output(default_model(data) if out is None else with_suffix(out), inputs)
+    if out.exists():
+        try:
+            written_by(out)
+        except ModelFileError as error:
+            raise ValueError(
+                f"{out} exists and is not a model file: name another file with --out, or delete it"
+            ) from error
+    return out
+
+
+def default_model(data: Path) -> Path:
+    """Return the model file of a file of rows, in the current folder.
+
+    >>> default_model(Path("data/houses.csv.gz")).name, default_model(Path("-")).name
+    ('houses.mercer', 'model.mercer')
+    """
+    if data == STDIN:
+        return Path(f"model{SUFFIX}")
+    name = data.expanduser().resolve().name
+    ending = next((e for e in DELIMITED if name.lower().endswith(e)), Path(name).suffix)
+    return Path(name[: len(name) - len(ending)] + SUFFIX)
+
+
+def write_output(table: dict[str, Any], out: Path | None) -> None:
     """Write columns of one length to a file by its extension, or as CSV to stdout."""
     if out is None:
         write_csv(table, sys.stdout)

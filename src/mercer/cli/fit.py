@@ -2,109 +2,234 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from mercer.cli.building import build_estimator
-from mercer.cli.files import check_output
+from mercer.cli.files import check_model_output
 from mercer.cli.holdout import hold_out
+from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
-    Columns,
     ComputeOptions,
+    GapOptions,
+    Json,
     LearnedOptions,
     SolverOptions,
+    TableOptions,
+    Task,
     Weight,
-    split_names,
     with_groups,
 )
-from mercer.cli.output import stdout
-from mercer.cli.reading import Reading
-from mercer.cli.scoring import scores_on
+from mercer.cli.output import print_json, saying_when_stopped, stdout
+from mercer.cli.reading import Reading, on_disk
+from mercer.cli.scoring import Scores, scores_on
 from mercer.cli.sizes import file_text, peak_row
-from mercer.cli.tables import chosen, facts, path_table
+from mercer.cli.tables import chosen, facts, path_table, record
 from mercer.cli.task import decide_task
 from mercer.contracts import RowSource
 from mercer.labelling import join, read_sheet
 from mercer.models import save
-from mercer.models.saving import with_suffix
 from mercer.rows import ArraySource
+from mercer.rows.frames import table_of
+
+#: Shown below the options of ``mercer fit --help``.
+EXAMPLES = """Examples
+
+mercer fit houses.csv --target price
+
+mercer fit houses.csv --target price --types zip=category,sold=date --exclude agent --holdout 0.2
+
+mercer fit flights.parquet --target delayed --task classification --out delays
+
+zcat big.csv.gz | mercer fit - --target price --json"""
+
+
+@dataclass(frozen=True)
+class InterceptOptions(SolverOptions):
+    """The same, where a constant can be fitted."""
+
+    intercept: Annotated[
+        bool, typer.Option("--intercept/--no-intercept", help="Fit a constant without penalty.")
+    ] = True
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        return {**super().parameters(), "fit_intercept": self.intercept}
+
+
+@dataclass(frozen=True)
+class ResumeOptions(ComputeOptions):
+    """The same, for a fit that may be stopped and resumed."""
+
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A folder to resume from if a fit over shards is stopped.")
+    ] = None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        return {**super().parameters(), "checkpoint": self.checkpoint}
+
+    def kept(self) -> str:
+        """Return what is left of a fit that is interrupted."""
+        if self.checkpoint is None:
+            return "nothing was written"
+        return (
+            f"no model was written; {self.checkpoint} has the finished shards, so the same command "
+            f"continues from there"
+        )
+
+
+@dataclass(frozen=True)
+class TestOptions:
+    """Which rows the model is scored on."""
+
+    panel: ClassVar[str] = "Scoring the model"
+
+    test: Annotated[Path | None, typer.Option(help="A file of rows to score the model on.")] = None
+    holdout: Annotated[
+        float, typer.Option(help="The fraction of rows to set aside and score the model on.")
+    ] = 0.0
+
+    def check(self) -> None:
+        """Raise ValueError if there are two tests."""
+        if self.test is not None and self.holdout:
+            raise ValueError("--test and --holdout must not both be given: choose one")
+
+    def split(
+        self, rows: RowSource, reading: Reading, data: Path, seed: int
+    ) -> tuple[RowSource, RowSource | None, str]:
+        """Return the rows to fit to, those to score on, and what these are called."""
+        if self.test is not None:
+            return rows, reading.open_test(self.test, rows), f"{self.test}"
+        if self.holdout:
+            return *hold_out(rows, self.holdout, seed), f"{data} that were set aside"
+        return rows, None, ""
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """Labels of rows that were drawn by ``mercer label``."""
+
+    panel: ClassVar[str] = "Labels of mercer label"
+
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="A filled-in sheet of mercer label; DATA is the pool it came from."),
+    ] = None
+    skip_unlabelled: Annotated[
+        bool, typer.Option("--skip-unlabelled", help="Skip rows of --labels without a label.")
+    ] = False
+
+    def files(self) -> list[Path]:
+        """Return the files of the sheet, if there is one."""
+        if self.labels is not None:
+            return [self.labels, self.labels.with_suffix(".json")]
+        if self.skip_unlabelled:
+            raise ValueError("--skip-unlabelled applies to the rows of --labels: give both")
+        return []
+
+    def rows(self, data: Path) -> RowSource:
+        """Return the rows of a pool that have labels, with their weights."""
+        assert self.labels is not None
+        sheet = read_sheet(self.labels)
+        joined = join(data, sheet, skip_unlabelled=self.skip_unlabelled)
+        table = table_of(joined.X)
+        X = joined.X if table is None else table
+        return ArraySource(X, joined.y, joined.sample_weight, sheet.drawn.columns)
 
 
 @with_groups
 def fit(
+    context: typer.Context,
     data: Annotated[
-        Path, typer.Argument(help="A .csv, .tsv, .parquet, .npy, .npz or .svm file, or a folder.")
+        Path,
+        typer.Argument(
+            help="A .csv, .tsv, .parquet, .npy, .npz or .svm file, a folder, or - for CSV from "
+            "standard input."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The file to write the model to.")],
     *,
     target: Annotated[
         str | None, typer.Option(help="The target column (.npz: an array; .npy: another file).")
     ] = None,
-    labels: Annotated[
+    out: Annotated[
         Path | None,
-        typer.Option(help="A filled-in sheet of mercer label; DATA is the pool it came from."),
+        typer.Option(help="The file to write the model to. Default: houses.mercer of houses.csv."),
     ] = None,
-    skip_unlabelled: Annotated[
-        bool, typer.Option("--skip-unlabelled", help="Skip rows of --labels without a label.")
-    ] = False,
-    task: Annotated[str, typer.Option(help="auto, regression or classification.")] = "auto",
+    task: Task = "auto",
     weight: Weight = None,
-    columns: Columns = None,
-    model: LearnedOptions,
-    solving: SolverOptions,
-    intercept: Annotated[
-        bool, typer.Option("--intercept/--no-intercept", help="Fit a constant without penalty.")
-    ] = True,
-    compute: ComputeOptions,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="A folder to resume from if a fit over shards is stopped.")
-    ] = None,
-    test: Annotated[Path | None, typer.Option(help="A file of rows to score the model on.")] = None,
-    holdout: Annotated[
-        float, typer.Option(help="The fraction of rows to set aside and score the model on.")
-    ] = 0.0,
+    as_json: Json = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show every alpha tried, and what shards sent.")
     ] = False,
+    testing: TestOptions,
+    table: TableOptions,
+    gaps: GapOptions,
+    labelled: LabelOptions,
+    model: LearnedOptions,
+    solving: InterceptOptions,
+    compute: ResumeOptions,
 ) -> None:
-    """Fit a model to the rows of a file and save it."""
-    if test is not None and holdout:
-        raise ValueError("--test and --holdout must not both be given: choose one")
-    if skip_unlabelled and labels is None:
-        raise ValueError("--skip-unlabelled applies to the rows of --labels: give both")
-    reading = Reading("a fit", "targets", target, weight, split_names(columns))
-    rows: RowSource
-    inputs = [data] if test is None else [data, test]
-    if labels is None:
-        out = check_output(with_suffix(out), inputs)
-        rows = reading.open(compute.reachable(data))
-    else:
-        out = check_output(with_suffix(out), [*inputs, labels, labels.with_suffix(".json")])
-        given = {"--weight": weight, "--columns": columns, "--holdout": holdout or None}
-        _check_labelled({**given, "--target": None if test is not None else target})
-        rows = _labelled(data, labels, skip_unlabelled)
-    kind, why = decide_task(rows, task)
-    settings = {**model.parameters(), **solving.parameters(), **compute.parameters()}
-    settings |= {"fit_intercept": intercept, "checkpoint": checkpoint, "verbose": 1}
-    estimator = build_estimator(kind, **settings)
-    held: RowSource | None = None
-    label = f"{test}"
-    if test is not None:
-        held = reading.open_test(test, rows)
-    elif holdout:
-        rows, held = hold_out(rows, holdout, model.seed)
-        label = f"{data} that were set aside"
-    estimator.fit(rows)
-    estimator.set_params(verbose=0)
-    written = save(estimator, out)
+    """Fit a model to the rows of a file and save it.
 
-    table = [("task", f"{kind} ({why})"), *chosen(estimator), peak_row()]
-    table += [] if held is None else scores_on(estimator, held, label)
-    stdout().print(facts(type(estimator).__name__, [*table, ("model", file_text(written))]))
+    The table may have text, categories, dates and gaps; see what becomes of it with mercer look.
+    """
+    testing.check()
+    sheet, named, data = labelled.files(), data, on_disk(data, context)
+    parts = (table, gaps, model, solving, compute)
+    settings = {name: value for part in parts for name, value in part.parameters().items()}
+    reading = Reading("a fit", "targets", target, weight, table)
+    inputs = [data, *sheet, *([] if testing.test is None else [testing.test])]
+    out = check_model_output(out, named, inputs)
+    if sheet:
+        given = {"--weight": weight, "--columns": table.columns, "--exclude": table.exclude}
+        given |= {"--id": table.ids}
+        given["--target"] = None if testing.test is not None else target
+        _check_labelled({**given, "--holdout": testing.holdout or None})
+        rows = labelled.rows(data)
+    else:
+        rows = reading.open(compute.reachable(data))
+    kind, why = decide_task(rows, task)
+    estimator = build_estimator(kind, **settings, verbose=1)
+    whole = rows
+    rows, held, label = testing.split(rows, reading, named, model.seed)
+    with saying_when_stopped(compute.kept()), finding_infinity(whole, held):
+        estimator.fit(rows)
+        estimator.set_params(verbose=0)
+        scores = None if held is None else scores_on(estimator, held, label)
+        estimator._notes = _notes(target, scores)
+        written = save(estimator, out)
+    if as_json:
+        print_json(_record(estimator, kind, why, target, scores, written))
+        return
+    shown = [("task", f"{kind} ({why})"), *chosen(estimator), peak_row()]
+    shown += [] if scores is None else scores.table()
+    stdout().print(facts(type(estimator).__name__, [*shown, ("model", file_text(written))]))
     if verbose:
         _show_details(estimator)
+
+
+def _notes(target: str | None, scores: Scores | None) -> dict[str, str]:
+    """Return what the model file says of the fit besides the model."""
+    named = {} if target is None else {"target": target}
+    return named | ({} if scores is None else dict(scores.table()))
+
+
+def _record(
+    model: Any, task: str, why: str, target: str | None, scores: Scores | None, written: Path
+) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    return {
+        "task": task,
+        "reason": why,
+        "target": target,
+        **record(model),
+        "test": None if scores is None else scores.record(),
+        "model": str(written),
+    }
 
 
 def _show_details(model: Any) -> None:
@@ -122,6 +247,8 @@ REASONS = {
     "--target": "the sheet has the labels",
     "--weight": "the sheet has the weights",
     "--columns": "the sheet has the names of the columns",
+    "--exclude": "the sheet has the names of the columns",
+    "--id": "the sheet has the ids",
     "--holdout": "rows that were drawn by importance are not a fair test; use --test",
 }
 
@@ -131,10 +258,3 @@ def _check_labelled(given: dict[str, object]) -> None:
     for option, value in given.items():
         if value is not None:
             raise ValueError(f"{option} must be left out with --labels: {REASONS[option]}")
-
-
-def _labelled(data: Path, labels: Path, skip_unlabelled: bool) -> RowSource:
-    """Return the rows of a pool that have labels, with their weights."""
-    sheet = read_sheet(labels)
-    joined = join(data, sheet, skip_unlabelled=skip_unlabelled)
-    return ArraySource(joined.X, joined.y, joined.sample_weight, sheet.drawn.columns)

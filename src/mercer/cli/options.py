@@ -6,12 +6,13 @@ the group into an option of the command line.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
 
@@ -23,17 +24,111 @@ from mercer.cli.building import (
     check_solver,
     number_or,
 )
+from mercer.columns.learning import KINDS
+from mercer.validation import check_choice
 
 Columns = Annotated[
     str | None,
     typer.Option("--columns", help="The feature columns, separated by commas. Default: all."),
 ]
 Weight = Annotated[str | None, typer.Option("--weight", help="The column of sample weights.")]
+Task = Annotated[
+    str,
+    typer.Option(
+        "--task",
+        help="auto, regression or classification.",
+        autocompletion=lambda: ["auto", "regression", "classification"],
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON value instead of tables, for scripts.")
+]
+
+
+@dataclass(frozen=True)
+class DialectOptions:
+    """How delimited text is written; what is not given is sniffed."""
+
+    panel: ClassVar[str] = "Reading the file"
+
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="The character between values of a .csv file. Default: sniffed."),
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(help="The decimal sign, . or , Default: sniffed.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class TableOptions(DialectOptions):
+    """Which columns are features, and what they are."""
+
+    columns: Annotated[
+        str | None, typer.Option(help="The feature columns, separated by commas. Default: all.")
+    ] = None
+    exclude: Annotated[
+        str | None, typer.Option(help="Columns that are no features, separated by commas.")
+    ] = None
+    ids: Annotated[
+        str | None, typer.Option("--id", help="A column that identifies rows, and is no feature.")
+    ] = None
+    types: Annotated[
+        str | None,
+        typer.Option(
+            help=f"What columns are, as in zip=category,sold=date. Kinds: {', '.join(KINDS)}."
+        ),
+    ] = None
+
+    def kinds(self) -> dict[str, str]:
+        """Return what ``--types`` says of some columns.
+
+        >>> TableOptions(types="zip=category, sold=date").kinds()
+        {'zip': 'category', 'sold': 'date'}
+        """
+        found = {}
+        for part in split_names(self.types) or []:
+            name, equals, kind = part.rpartition("=")
+            if not equals or not name.strip():
+                raise ValueError(
+                    f"--types must be columns with their kinds, as in zip=category,sold=date, got "
+                    f"{part!r}"
+                )
+            found[name.strip()] = check_choice(kind.strip(), f"kind of {name.strip()!r}", KINDS)
+        return found
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        return {"columns": self.kinds() or "auto"}
+
+
+@dataclass(frozen=True)
+class GapOptions:
+    """What becomes of missing values."""
+
+    panel: ClassVar[str] = DialectOptions.panel
+
+    missing: Annotated[
+        str, typer.Option(help="Missing values of features: fill them, or refuse with error.")
+    ] = "fill"
+    unlabelled: Annotated[
+        str,
+        typer.Option(help="Rows without a target: drop them, or use them in sums over features."),
+    ] = "drop"
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        return {
+            "missing": check_choice(self.missing, "--missing", ["fill", "error"]),
+            "unlabelled": check_choice(self.unlabelled, "--unlabelled", ["drop", "use"]),
+        }
 
 
 @dataclass(frozen=True)
 class ModelOptions:
     """Where the solution may live, and its penalty: kernel, basis and alpha."""
+
+    panel: ClassVar[str] = "Kernel, basis and penalty"
 
     kernel: Annotated[str, typer.Option(help="The kernel, by name.")] = "gaussian"
     bandwidth: Annotated[
@@ -81,6 +176,8 @@ class LearnedOptions(ModelOptions):
 class SolverOptions:
     """How the system is solved and alpha chosen, and how shards are combined."""
 
+    panel: ClassVar[str] = "Solving"
+
     solver: Annotated[
         str, typer.Option(help="auto, ridge, pcg, kcgm, gradient_descent or cutoff.")
     ] = "auto"
@@ -112,6 +209,8 @@ class SolverOptions:
 @dataclass(frozen=True)
 class ComputeOptions:
     """Where the work is done, and how much memory it may take."""
+
+    panel: ClassVar[str] = "Memory, shards and cluster"
 
     memory_limit: Annotated[
         str,
@@ -159,7 +258,8 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         if is_dataclass(hint):
             groups[parameter.name] = hint
             types = get_type_hints(hint, include_extras=True)
-            options += [_option(field.name, field.default, types) for field in fields(hint)]
+            panel = getattr(hint, "panel", None)
+            options += [_option(field.name, field.default, types, panel) for field in fields(hint)]
         else:
             options.append(_option(parameter.name, parameter.default, hints))
 
@@ -174,5 +274,12 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return flat
 
 
-def _option(name: str, default: Any, types: dict[str, Any]) -> Parameter:
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
+def _option(name: str, default: Any, types: dict[str, Any], panel: str | None = None) -> Parameter:
+    """Return an option of the command line; ``panel`` is its part of the help."""
+    hint = types[name]
+    if panel is not None:
+        kind, info = get_args(hint)
+        info = copy.copy(info)
+        info.rich_help_panel = panel
+        hint = Annotated[kind, info]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)

@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
+
+#: What messages of the library say, and the same on the command line.
+OPTIONS = [
+    (r"(\S*[/\\])?standard-input\.csv", "standard input"),
+    (r"columns=\{'([^']*)': '(\w+)'\}", r"--types '\1=\2'"),
+    (r"\b(unlabelled|missing|selection|solver|basis)='(\w+)'", r"--\1 \2"),
+    (r"for classes use KernelClassifier", "for classes use --task classification"),
+    (r"exclude it with columns=", "leave it out with --exclude"),
+    (r"columns='auto', or exclude it", "or leave it out with --exclude"),
+    (r"see columns=|with columns=", "see --columns"),
+    (r"from columns=", "from --columns"),
+    (r"set the delimiter", "set --delimiter"),
+    (r"\bset shards=", "set --shards"),
+]
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C, with a sentence that says what was kept."""
+
+
+@contextmanager
+def saying_when_stopped(kept: str) -> Iterator[None]:
+    """Say what was kept if the context is interrupted by Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Stopped(kept) from error
 
 
 def stdout() -> Console:
@@ -26,9 +58,53 @@ def show_error(error: BaseException) -> None:
     _line("error", "bold red", str(error) or type(error).__name__)
 
 
+def show_stopped(error: BaseException) -> None:
+    """Print what an interrupted command has left."""
+    _line("stopped", "bold red", str(error) or "nothing was written")
+
+
+def note(message: str) -> None:
+    """Print a fact that is no result."""
+    stderr().print(Text(as_options(message)), soft_wrap=True)
+
+
+def as_options(message: str) -> str:
+    """Return a message of the library with options instead of parameters.
+
+    >>> as_options("keep it with columns={'zip code': 'category'}")
+    "keep it with --types 'zip code=category'"
+    """
+    for parameter, option in OPTIONS:
+        message = re.sub(parameter, option, message)
+    return message
+
+
 def _line(word: str, style: str, message: str) -> None:
-    text = Text.assemble((f"{word}: ", style), " ".join(message.split()))
+    text = Text.assemble((f"{word}: ", style), as_options(" ".join(message.split())))
     stderr().print(text, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a JSON value on stdout: UTF-8, null for NaN and infinity."""
+    json.dump(plain(value), sys.stdout, ensure_ascii=False, allow_nan=False, indent=1)
+    sys.stdout.write("\n")
+
+
+def plain(value: Any) -> Any:
+    """Return arrays as lists, and numbers of NumPy as those of Python.
+
+    >>> plain({"a": np.arange(2), "b": float("nan"), "c": np.True_})
+    {'a': [0, 1], 'b': None, 'c': True}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 @contextmanager

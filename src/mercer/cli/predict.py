@@ -9,17 +9,40 @@ import numpy as np
 import typer
 
 from mercer.cli.files import check_output, write_output
-from mercer.cli.output import stderr
+from mercer.cli.infinity import finding_infinity
+from mercer.cli.kept_columns import kept_columns, kept_names
+from mercer.cli.options import DialectOptions, Json, with_groups
+from mercer.cli.output import note, plain, print_json
+from mercer.cli.reading import on_disk, open_table
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelClassifier
 from mercer.models import load
 from mercer.rows import names_columns, open_rows
 from mercer.storage import TABLE_WRITERS
 
+#: Shown below the options of ``mercer predict --help``.
+EXAMPLES = """Examples
 
+mercer predict houses new.csv > predictions.csv
+
+mercer predict houses new.csv --id house --out predictions.parquet
+
+mercer predict houses new.csv --append --out with_predictions.csv
+
+cat new.csv | mercer predict houses - --json"""
+
+
+@with_groups
 def predict(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="A model from mercer fit or mercer.save.")],
-    data: Annotated[Path, typer.Argument(help="A file of rows; extra columns are ignored.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A file of rows, or - for CSV from standard input; extra columns are ignored."
+        ),
+    ],
+    *,
     out: Annotated[
         Path | None,
         typer.Option(help="A .csv, .parquet or .npy file. Default: CSV to standard output."),
@@ -27,38 +50,90 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also estimate the probability of every class.")
     ] = False,
+    ids: Annotated[
+        str | None, typer.Option("--id", help="A column to write instead of the row number.")
+    ] = None,
+    append: Annotated[
+        bool, typer.Option("--append", help="Keep all columns of the file, as they are in it.")
+    ] = False,
+    as_json: Json = False,
+    dialect: DialectOptions,
 ) -> None:
-    """Predict every row of a file: its number and its prediction."""
+    """Predict every row of a file: its number, or its id, and its prediction.
+
+    Categories that the model does not know, and new gaps, are counted in a warning.
+    """
     if out is not None:
         out = check_output(out, [model, data], TABLE_WRITERS)
     fitted: Any = load(model)
     if proba and not isinstance(fitted, KernelClassifier):
         raise ValueError(f"--proba needs a classifier, got a {type(fitted).__name__}: leave it out")
-    rows = model_rows(fitted, data)
-    table = predictions(fitted, rows, proba)
+    named, data = data, on_disk(data, context)
+    kept = _kept(data, dialect, ids, append)
+    rows = model_rows(fitted, data, dialect)
+    table: dict[str, Any] = {"row": np.arange(rows.n_rows)}
+    if kept:
+        text = not as_json and (out is None or out.suffix.lower() == ".csv")
+        table = kept_columns(rows, kept, as_text=text)
+    with finding_infinity(rows):
+        predicted = predictions(fitted, rows, proba)
+    table |= _distinct(predicted, table, named)
+    if as_json and out is None:
+        parts = [plain(column) for column in table.values()]
+        print_json([dict(zip(table, row, strict=True)) for row in zip(*parts, strict=True)])
+        return
     write_output(table, out)
-    if out is not None:
-        stderr().print(f"{rows.n_rows:,} predictions written to {out}", soft_wrap=True)
+    if as_json:
+        print_json({"rows": rows.n_rows, "columns": list(table), "out": str(out)})
+    elif out is not None:
+        note(f"{rows.n_rows:,} predictions written to {out}")
 
 
-def model_rows(model: Any, data: Path) -> RowSource:
+def _kept(data: Path, dialect: DialectOptions, ids: str | None, append: bool) -> list[str]:
+    """Return the columns of the file to write next to the predictions."""
+    if ids is None and not append:
+        return []
+    if not names_columns(data):
+        option = "--append" if append else "--id"
+        raise ValueError(f"{option} must be left out for {data}: it names no columns")
+    return kept_names(data, dialect, ids, append)
+
+
+def _distinct(predicted: dict[str, Array], table: dict[str, Any], data: Path) -> dict[str, Array]:
+    """Return the predictions; refuse names that columns of the file have already."""
+    for name in predicted:
+        if name in table:
+            raise ValueError(
+                f"{data} has a column {name!r} already, which predictions would replace: "
+                f"rename it, or leave out --append"
+            )
+    return predicted
+
+
+def model_rows(model: Any, data: Path, dialect: DialectOptions) -> RowSource:
     """Open the columns of a file that a model was fitted on."""
-    names = getattr(model, "feature_names_in_", None)
-    columns = list(names) if names is not None and names_columns(data) else None
-    return open_rows(data, columns=columns, n_features=model.n_features_in_)
+    names, size = getattr(model, "feature_names_in_", None), model.n_features_in_
+    if names is None or model.columns_ is None or not names_columns(data):
+        columns = list(names) if names is not None and names_columns(data) else None
+        return open_rows(
+            data,
+            columns=columns,
+            n_features=size,
+            delimiter=dialect.delimiter,
+            decimal=dialect.decimal,
+        )
+    return open_table(data, dialect, None, None, model.columns_.encoding_.needed)
 
 
 def predictions(model: Any, rows: RowSource, proba: bool) -> dict[str, Array]:
     """Return the columns of the table of predictions."""
-    table: dict[str, Array] = {"row": np.arange(rows.n_rows)}
     if proba:
         probability = model.predict_proba(rows)
-        table["prediction"] = model.classes_[probability.argmax(axis=1)]
+        table = {"prediction": model.classes_[probability.argmax(axis=1)]}
         for label, values in zip(model.classes_, probability.T, strict=True):
             table[f"probability_{label}"] = values
         return table
     values = model.predict(rows)
     if values.ndim == 1:
-        table["prediction"] = values
-        return table
-    return table | {f"prediction_{i}": column for i, column in enumerate(values.T)}
+        return {"prediction": values}
+    return {f"prediction_{i}": column for i, column in enumerate(values.T)}

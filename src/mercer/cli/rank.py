@@ -9,14 +9,16 @@ import numpy as np
 import typer
 
 from mercer.cli.curves import draw_ndcg
-from mercer.cli.files import check_output, write_output
+from mercer.cli.drawing import PICTURES
+from mercer.cli.files import check_model_output, check_output, write_output
+from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
-    Columns,
     ComputeOptions,
+    GapOptions,
     LearnedOptions,
     SolverOptions,
+    TableOptions,
     Weight,
-    split_names,
     with_groups,
 )
 from mercer.cli.output import stdout
@@ -27,13 +29,18 @@ from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelRanker
 from mercer.metrics import ndcg, pairwise_error
 from mercer.models import save
-from mercer.models.saving import with_suffix
 from mercer.storage import TABLE_WRITERS
 from mercer.validation import check_choice
 
 #: NDCG is shown at these, and drawn at all ranks up to the last.
 RANKS = (1, 3, 5, 10)
-PICTURES = (".png", ".svg", ".pdf")
+
+#: Shown below the options of ``mercer rank --help``.
+EXAMPLES = """Examples
+
+mercer rank train.svm --test test.svm --plot ndcg.png
+
+mercer rank hotels.csv --target clicked --query search --types city=category --out ranker"""
 
 
 @with_groups
@@ -59,21 +66,22 @@ def rank(
         str | None, typer.Option(help="The column of queries (svmlight files: qid).")
     ] = None,
     weight: Weight = None,
-    names: Columns = None,
     pair_weighting: Annotated[
         str, typer.Option(help="What counts the same: every pair, or every query.")
     ] = "pair",
+    top: Annotated[int, typer.Option(help="How many rows of the first query to show.")] = 10,
+    table: TableOptions,
+    gaps: GapOptions,
     model: LearnedOptions,
     solving: SolverOptions,
     compute: ComputeOptions,
-    top: Annotated[int, typer.Option(help="How many rows of the first query to show.")] = 10,
 ) -> None:
     """Learn to rank the rows of each query; rank those of another file, and score the order."""
     inputs = [data] if test is None else [data, test]
     if out is None and test is None:
         raise ValueError("there is nothing to do with the model: give --out, --test or both")
     if out is not None:
-        out = check_output(with_suffix(out), inputs)
+        out = check_model_output(out, data, inputs)
     if ranked is not None:
         ranked = check_output(ranked, inputs, TABLE_WRITERS, "--ranked")
     if plot is not None:
@@ -81,19 +89,24 @@ def rank(
     if test is None and (ranked is not None or plot is not None):
         raise ValueError("--ranked and --plot need rows to rank: use them with --test")
     check_choice(pair_weighting, "--pair-weighting", ["pair", "query"])
-    reading = Reading("a ranking", "relevance", target, weight, split_names(names), query)
+    reading = Reading("a ranking", "relevance", target, weight, table, query)
     rows = reading.open(compute.reachable(data))
     settings = {**model.parameters(), **solving.parameters(), **compute.parameters()}
+    settings |= {**table.parameters(), **gaps.parameters()}
     ranker = KernelRanker(**settings, pair_weighting=pair_weighting, verbose=1)
     held = None if test is None else reading.open_test(test, rows)
-    ranker.fit(rows)
-    ranker.set_params(verbose=0)
-    table = [("queries", _queries(ranker)), *chosen(ranker), peak_row()]
+    with finding_infinity(rows, held):
+        ranker.fit(rows)
+        ranker.set_params(verbose=0)
+        order = None if held is None else ranking(ranker, held)
+    if plot is not None and order is not None and np.any(order["relevance"] < 0):
+        raise ValueError(f"{test} has negative relevance, which has no NDCG: leave out --plot")
+    shown = [("queries", _queries(ranker)), *chosen(ranker), peak_row()]
     if out is not None:
-        table.append(("model", file_text(save(ranker, out))))
-    stdout().print(facts("KernelRanker", table))
-    if held is not None:
-        _rank_rows(ranker, held, f"{test}", top, ranked, plot)
+        shown.append(("model", file_text(save(ranker, out))))
+    stdout().print(facts("KernelRanker", shown))
+    if order is not None:
+        _show_order(order, f"{test}", top, ranked, plot)
 
 
 def _queries(ranker: KernelRanker) -> str:
@@ -101,26 +114,18 @@ def _queries(ranker: KernelRanker) -> str:
     return f"{ranker.n_queries_:,}" + (f", {skipped:,} of a single row left out" if skipped else "")
 
 
-def _rank_rows(
-    ranker: KernelRanker,
-    rows: RowSource,
-    label: str,
-    top: int,
-    ranked: Path | None,
-    plot: Path | None,
+def _show_order(
+    order: dict[str, Array], label: str, top: int, ranked: Path | None, plot: Path | None
 ) -> None:
-    """Rank rows, show how good the order is, and write the list and the picture."""
-    console = stdout()
-    order = ranking(ranker, rows)
-    if plot is not None and np.any(order["relevance"] < 0):
-        raise ValueError(f"{label} has negative relevance, which has no NDCG: leave out --plot")
-    console.print(_scores(order, rows, label))
+    """Show how good an order of rows is, and write the list and the picture."""
+    console, number = stdout(), len(order["row"])
+    console.print(_scores(order, label))
     console.print(_first_query(order, top))
     if ranked is not None:
         write_output(order, ranked)
-        console.print(f"{rows.n_rows:,} rows, in the order of their ranks, written to {ranked}")
+        console.print(f"{number:,} rows, in the order of their ranks, written to {ranked}")
     if plot is not None:
-        even = order | {"score": np.zeros(rows.n_rows)}  # equal scores share their gains
+        even = order | {"score": np.zeros(number)}  # equal scores share their gains
         ranks = range(1, RANKS[-1] + 1)
         curve, by_chance = ([_ndcg(table, k) for k in ranks] for table in (order, even))
         draw_ndcg(curve, by_chance, label, plot)
@@ -150,14 +155,14 @@ def _ndcg(order: dict[str, Array], k: int) -> float:
     return ndcg(y, order["score"], order["query"], k, gain="exponential" if graded else "linear")
 
 
-def _scores(order: dict[str, Array], rows: RowSource, label: str) -> Any:
+def _scores(order: dict[str, Array], label: str) -> Any:
     """Return the table of how good the order is; negative relevance has no NDCG."""
     number = len(np.unique(order["query"]))
     error = pairwise_error(order["relevance"], order["score"], order["query"])
     table = [("pairs in the wrong order", f"{error:.4f}")]
     if not np.any(order["relevance"] < 0):
         table += [(f"NDCG@{k}", f"{_ndcg(order, k):.4f}") for k in RANKS]
-    return facts(f"On {number:,} queries, {rows.n_rows:,} rows of {label}", table)
+    return facts(f"On {number:,} queries, {len(order['row']):,} rows of {label}", table)
 
 
 def _first_query(order: dict[str, Array], top: int) -> Any:

@@ -1,12 +1,27 @@
-"""Rows of a file with their targets, as ``mercer fit`` and ``mercer rank`` read them."""
+"""Rows of a file with their targets, as all commands read them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from mercer.cli.options import DialectOptions, TableOptions, split_names
+from mercer.cli.output import note
 from mercer.contracts import RowSource
-from mercer.rows import names_columns, open_rows
+from mercer.rows import CsvSource, ParquetSource, names_columns, open_rows
+from mercer.rows.checks import check_exists
+from mercer.rows.csv import UNNAMED
+from mercer.rows.csv_lines import read_header
+from mercer.rows.dialect import Dialect, sniff
+from mercer.rows.opening import DELIMITED
+from mercer.validation import closest
+
+#: The name of standard input as a file.
+STDIN = Path("-")
 
 
 @dataclass(frozen=True)
@@ -19,33 +34,107 @@ class Reading:
         What needs targets, and what they are called there; for messages.
     target, weight, query : str or None
         The columns of targets, weights and queries.
-    features : list of str or None
-        The columns of features; None for all others.
+    table : TableOptions
+        Which of the other columns are features, and how delimited text is written.
     """
 
     task: str
     targets: str
     target: str | None
-    weight: str | None
-    features: list[str] | None
+    weight: str | None = None
+    table: TableOptions = field(default_factory=TableOptions)
     query: str | None = None
 
-    def open(self, path: Path, n_features: int | None = None) -> RowSource:
+    def open(self, path: Path) -> RowSource:
         """Open rows with their targets; an .npz archive may leave them unnamed, as ``y``."""
-        named = names_columns(path)
-        if self.target is None and named:
+        if self.target is None and names_columns(path):
             raise ValueError(
                 f"{self.task} needs {self.targets}: name the column of {path} with --target"
             )
-        features = self.features if named else None
-        source = open_rows(path, self.target, self.weight, features, self.query, n_features)
+        return self._open(path, self.features(path))
+
+    def open_test(self, path: Path, rows: RowSource) -> RowSource:
+        """Open a test file with the columns that a model is fitted to; weights are not used."""
+        features = rows.feature_names if names_columns(path) else None
+        return replace(self, weight=None)._open(path, features, rows.n_features)
+
+    def _open(
+        self, path: Path, features: list[str] | None, n_features: int | None = None
+    ) -> RowSource:
+        roles = (self.target, self.weight, features, self.query, n_features)
+        source = open_table(path, self.table, *roles)
         if not source.has_target:
             raise ValueError(
                 f"{path} has no array 'y' of {self.targets}: name another one with --target"
             )
         return source
 
-    def open_test(self, path: Path, rows: RowSource) -> RowSource:
-        """Open a test file with the columns that a model is fitted to; weights are not used."""
-        features = self.features or rows.feature_names
-        return replace(self, weight=None, features=features).open(path, rows.n_features)
+    def features(self, path: Path) -> list[str] | None:
+        """Return the columns of features that the options select; None for all others."""
+        options = self.table
+        chosen, excluded = split_names(options.columns), split_names(options.exclude) or []
+        if not names_columns(path):
+            for option, value in (
+                ("--exclude", options.exclude), ("--id", options.ids), ("--types", options.types)
+            ):  # fmt: skip
+                if value is not None:
+                    raise ValueError(f"{option} must be left out for {path}: it names no columns")
+            return None
+        if not (excluded or options.ids):
+            return chosen
+        names = column_names(path, options)
+        given = [("--exclude", name) for name in excluded]
+        for option, name in [*given, ("--id", options.ids)]:
+            if name is None:
+                continue
+            if name not in names:
+                raise ValueError(
+                    f"{path} has no column {name!r} for {option}{closest(name, names)}"
+                )
+            if name == self.target or name in (chosen or []):
+                other = "--target" if name == self.target else "--columns"
+                raise ValueError(f"{option} and {other} must not both name {name!r}: choose one")
+        roles = {*excluded, options.ids, self.target, self.weight, self.query}
+        return chosen or [name for name in names if name not in roles]
+
+
+def column_names(path: Path, options: DialectOptions) -> list[str]:
+    """Return the names of the columns of a table, without reading its rows."""
+    file = path.expanduser()
+    check_exists(file.absolute())
+    if file.is_file() and file.name.lower().endswith(DELIMITED):
+        dialect = sniff(file, delimiter=options.delimiter, decimal=options.decimal)
+        return [name or UNNAMED for name in read_header(file, dialect).names]
+    return list(ParquetSource(file, raw=True).feature_names or [])
+
+
+def open_table(path: Path, options: DialectOptions, *roles: Any) -> RowSource:
+    """Open a file with columns of any kind, and say how it is written if that is not plain."""
+    source = open_rows(path, *roles, delimiter=options.delimiter, decimal=options.decimal, raw=True)
+    if isinstance(source, CsvSource) and not is_plain(source.dialect, path):
+        note(f"{path}: {source.dialect.describe()}")
+    return source
+
+
+def is_plain(dialect: Dialect, path: Path) -> bool:
+    """Return whether a file is written as its extension says.
+
+    >>> is_plain(Dialect(","), Path("a.csv")), is_plain(Dialect(";"), Path("a.csv"))
+    (True, False)
+    """
+    tabs = path.name.lower().endswith((".tsv", ".tsv.gz"))
+    return dialect == Dialect("\t" if tabs else ",")
+
+
+def on_disk(data: Path, context: Any) -> Path:
+    """Return the path of a file; standard input, as ``-``, is first copied to a temporary one.
+
+    ``context`` is that of the command, with which the copy is deleted.
+    """
+    if data != STDIN:
+        return data
+    folder = context.with_resource(tempfile.TemporaryDirectory(prefix="mercer-"))
+    copy = Path(folder) / "standard-input.csv"
+    with copy.open("wb") as stream:
+        shutil.copyfileobj(sys.stdin.buffer, stream)
+    return copy

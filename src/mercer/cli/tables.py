@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from mercer.cli.output import as_options
 from mercer.contracts import Array
 from mercer.estimators import KernelEstimator
+from mercer.estimators.summary import describe
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> Table:
@@ -32,13 +35,41 @@ def columns(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) ->
     return table
 
 
+def words(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table of text."""
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
 def chosen(model: KernelEstimator) -> list[tuple[str, str]]:
     """Return what a fit chose, and the seconds of its stages in rows of their own."""
-    rows = [(name, value) for name, value in model.summary().rows if name != "time"]
+    summary = model.summary().rows
+    rows = [(name, as_options(value)) for name, value in summary if name != "time"]
     seconds = model.fit_.seconds
     rows.append(("seconds", f"{sum(seconds.values()):.2f}"))
     rows += [(f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()]
     return rows
+
+
+def record(model: Any) -> dict[str, Any]:
+    """Return what a fit chose, for JSON."""
+    encoder = getattr(model, "columns_", None)
+    names = getattr(model, "feature_names_in_", None)
+    found = {
+        "estimator": type(model).__name__,
+        "rows": model.fit_.n_rows,
+        "columns": None if names is None else list(names),
+        "became": {} if encoder is None else dict(encoder.encoding_.describe()),
+        "kernel": describe(model.kernel_),
+        "functions": model.basis_.size,
+        "alpha": model.alpha_,
+        "seconds": sum(model.fit_.seconds.values()),
+    }
+    return found | ({"classes": model.classes_} if hasattr(model, "classes_") else {})
 
 
 def path_table(alphas: Array, scores: Array, best: float) -> Table:

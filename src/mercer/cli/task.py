@@ -2,38 +2,153 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
 import numpy as np
 
+from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred, styles_of
 from mercer.contracts import RowSource
-from mercer.validation import check_choice
+from mercer.estimators.targets import ROWS, known_labels, missing
+from mercer.validation import check_choice, warn
 
-#: Whole numbers are classes when there are at most this many different ones.
-CLASSES = 20
 TASKS = ("auto", "regression", "classification")
+#: Up to so many different whole numbers are classes; more than MANY are not.
+FEW, MANY = 3, 20
+#: Different values that are counted; there are no more classes than that.
+COUNTED = 10_000
+SETTLE = "say which with --task regression or --task classification"
+
+
+class DoubtfulTask(ValueError):
+    """Both readings of the target are plausible, or neither is; ``--task`` decides."""
+
+
+@dataclass
+class TargetValues:
+    """The different values of a target, and how many rows have each; gaps are left out."""
+
+    columns: int = 1
+    truth: bool = False  # true and false
+    text: bool = False
+    rows: int = 0
+    counts: Counter[object] = field(default_factory=Counter)
+    styles: frozenset[NumberStyle] = field(default_factory=lambda: styles_of([]))
+    whole: bool = True
+
+    @classmethod
+    def of(cls, source: RowSource) -> TargetValues:
+        """Look at all targets of a source, in one pass."""
+        found = cls()
+        for block in source.targets(ROWS):
+            if block.ndim > 1 and block.shape[1] > 1:
+                found.columns = block.shape[1]
+                return found
+            y = known_labels(block, missing(block)).ravel()
+            new = Counter(y.tolist())
+            found.rows += len(y)
+            found.truth |= y.dtype.kind == "b"
+            found.text |= y.dtype.kind in "OU" and any(isinstance(value, str) for value in new)
+            if found.text:
+                found.styles &= styles_of(str(value) for value in new if value not in found.counts)
+            elif y.dtype.kind == "f":
+                found.whole &= bool((y == np.rint(y)).all())
+            if len(found.counts) <= COUNTED:
+                found.counts.update(new)
+            if not (found.text or found.whole):
+                break  # decimal numbers, whatever follows
+        return found
+
+    @property
+    def single(self) -> int:
+        """How many values occur in one row only."""
+        return sum(count == 1 for count in self.counts.values())
+
+    def decorated(self, style: NumberStyle) -> bool:
+        """Return whether text has units or separators, as amounts have and codes have not."""
+        codes = (str(value).strip().removeprefix("-") for value in self.counts)
+        return style.percent or not all(map(str.isdigit, codes))
 
 
 def decide_task(source: RowSource, asked: str) -> tuple[str, str]:
-    """Return the task and the reason for it.
+    """Return the task and the reason for it; raise DoubtfulTask if ``--task`` must decide.
 
     >>> from mercer.rows import ArraySource
     >>> decide_task(ArraySource([[1.0], [2.0]], y=["yes", "no"]), "auto")
-    ('classification', 'the target is text')
+    ('classification', 'the target is text of 2 classes')
     >>> decide_task(ArraySource([[1.0], [2.0]], y=[0.5, 1.5]), "auto")
     ('regression', 'the target is decimal numbers')
     """
-    if check_choice(asked, "--task", TASKS) != "auto":
+    if check_choice(asked, "--task", TASKS) == "regression":
         return asked, "requested"
-    seen: set[int] = set()
-    for y in source.targets(100_000):
-        if y.ndim > 1 and y.shape[1] > 1:
-            return "regression", f"the target has {y.shape[1]} columns"
-        if y.dtype.kind in "OU":
-            return "classification", "the target is text"
-        if y.dtype.kind == "b":
-            return "classification", "the target is true or false"
-        if y.dtype.kind not in "iu":
-            return "regression", "the target is decimal numbers"
-        seen.update(np.unique(y).tolist())
-        if len(seen) > CLASSES:
-            return "regression", f"the target is more than {CLASSES} different whole numbers"
-    return "classification", f"the target is {len(seen)} different whole numbers"
+    values = TargetValues.of(source)
+    task, why = (asked, "requested") if asked != "auto" else guessed(values)
+    if task == "classification" and values.text:
+        warn_of_similar([str(value) for value in values.counts])
+    return task, why
+
+
+def guessed(values: TargetValues) -> tuple[str, str]:
+    """Return the task that fits the values of a target, and the reason."""
+    if values.columns > 1:
+        return "regression", f"the target has {values.columns} columns"
+    if values.truth:
+        return "classification", "the target is true or false"
+    distinct, whole = len(values.counts), values.whole
+    if values.text:
+        style = preferred(values.styles)
+        if style is None:
+            return classes_of_text(values)
+        if values.decorated(style):
+            return "regression", f"the target is numbers written as text: {style.describe()}"
+        numbers = parse_numbers(map(str, values.counts), style)
+        whole = bool((numbers == np.rint(numbers)).all())
+    if not whole:
+        return "regression", "the target is decimal numbers"
+    if distinct <= FEW:
+        return "classification", f"the target is {distinct} different whole numbers"
+    if distinct > MANY:
+        return "regression", f"the target is more than {MANY} different whole numbers"
+    if distinct > values.rows / 2:
+        return "regression", "the target is whole numbers, most of them in one row only"
+    raise DoubtfulTask(
+        f"the target is {distinct} different whole numbers, which may be amounts or classes: "
+        f"{SETTLE}"
+    )
+
+
+def classes_of_text(values: TargetValues) -> tuple[str, str]:
+    """Return the classification of text; raise DoubtfulTask if it looks like something else."""
+    distinct = len(values.counts)
+    levels = [str(value) for value in values.counts]
+    wrong = [level for level in levels if not styles_of([level])]
+    if distinct > FEW and len(wrong) < distinct / 2:
+        got = f"{wrong[0]!r} is none" if wrong else "they are written in different ways"
+        raise DoubtfulTask(
+            f"the target is mostly numbers, but {got}: correct it, leave the value empty so that "
+            f"its row is left out, or take all values as classes with --task classification"
+        )
+    if distinct > MANY and values.single > distinct / 2:
+        many = f"more than {COUNTED:,}" if distinct > COUNTED else f"{distinct:,}"
+        raise DoubtfulTask(
+            f"the target is text with {many} different values in {values.rows:,} rows, most of "
+            f"them in one row only, such as {levels[0]!r}: name another column with --target, or "
+            f"take them as classes with --task classification"
+        )
+    return "classification", f"the target is text of {distinct:,} classes"
+
+
+def warn_of_similar(levels: Iterable[str]) -> None:
+    """Warn of classes that differ only by case or surrounding spaces."""
+    groups: dict[str, list[str]] = {}
+    for level in levels:
+        groups.setdefault(" ".join(level.split()).casefold(), []).append(level)
+    similar = [group for group in groups.values() if len(group) > 1]
+    if similar:
+        shown = "; ".join(" and ".join(map(repr, sorted(group))) for group in similar[:3])
+        more = f"; and {len(similar) - 3} more" if len(similar) > 3 else ""
+        warn(
+            f"classes that differ only by case or spaces are kept apart: {shown}{more}; write them "
+            f"in one way if they are the same"
+        )

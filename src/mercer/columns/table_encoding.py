@@ -75,9 +75,15 @@ class TableEncoding:
             if isinstance(encoder, DroppedColumn)
         }
 
+    @cached_property
+    def needed(self) -> list[str]:
+        """The columns that are not left out, which rows to predict must have."""
+        return [name for name in self.names if name not in self.dropped]
+
     def table(self, table: Table) -> Table:
-        """Return the columns of the fit, as they were read then."""
-        return with_text(table.selected(self.names), self.text)
+        """Return the columns of the fit, as they were read then; others may be missing."""
+        names = [name for name in self.names if name in table.columns or name in self.needed]
+        return with_text(table.selected(names), [name for name in self.text if name in names])
 
     def __call__(self, table: Table, training: bool = False) -> Array:
         """Return the new columns as float64; ``training`` leaves out the fold of each row."""
@@ -88,6 +94,8 @@ class TableEncoding:
         out = np.empty((table.n_rows, len(self.feature_names)))
         at = 0
         for name, encoder in self._parts.items():
+            if isinstance(encoder, DroppedColumn):
+                continue
             values = encoder(table.columns[name], folds)
             out[:, at : at + values.shape[1]] = values
             at += values.shape[1]

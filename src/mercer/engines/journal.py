@@ -160,6 +160,10 @@ class _Later(list[Any]):
             self._make = None
         return self
 
+    def __getitem__(self, at: Any) -> Any:
+        """Return some of the items, computed."""
+        return list.__getitem__(self.now(), at)
+
 
 def _now(items: Sequence[Any]) -> Sequence[Any]:
     return items.now() if isinstance(items, _Later) else items

@@ -238,8 +238,11 @@ def check_features(estimator: Any, source: Any, *, reset: bool) -> None:
 def rows_to_predict(estimator: Any, X: Any) -> RowSource:
     """Return the rows to predict as a source; the columns must be those of the fit."""
     names = getattr(estimator, "feature_names_in_", None)
+    fitted = getattr(estimator, "columns_", None)
+    # Columns that the fit left out may be missing in files.
+    needed = None if fitted is None or names is None else fitted.encoding_.needed
     if isinstance(X, (str, Path)):
-        columns = None if names is None else [str(name) for name in names]
+        columns = None if names is None else needed or [str(name) for name in names]
         X = open_rows(
             X,
             columns=columns if names_columns(X) else None,
@@ -247,7 +250,8 @@ def rows_to_predict(estimator: Any, X: Any) -> RowSource:
             raw=takes_tables(estimator),
         )
     if isinstance(X, RowSource):
-        check_features(estimator, X, reset=False)
+        if needed is None or X.feature_names != needed:
+            check_features(estimator, X, reset=False)
         if getattr(X, "raw", False) and not takes_tables(estimator):
             return X.as_numbers()  # type: ignore[attr-defined]
         return X

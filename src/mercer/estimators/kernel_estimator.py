@@ -49,6 +49,7 @@ class KernelEstimator(FittedAttributes):
 
     columns_: TableEncoder | None
     _fitted_to: str | None
+    _notes: dict[str, str]  # what the command line says of a fit: its target, its test score
     _seed: int | None  # of a fit over shards
 
     def __init__(
@@ -220,6 +221,7 @@ class KernelEstimator(FittedAttributes):
         """Set the fitted attributes."""
         factor = getattr(self._targets, "alpha_factor", 1.0)
         self.fit_ = found
+        self._notes = {}
         self.basis_ = found.basis
         self.kernel_ = found.basis.kernel_
         self.alpha_ = factor * found.alpha

@@ -127,7 +127,15 @@ def _estimator(file: TensorFile) -> KernelEstimator:
     if hasattr(targets, "classes"):
         estimator.classes_ = targets.classes
     estimator._adopt(found)
+    estimator._notes = _notes(document.get("notes", {}))
     return estimator
+
+
+def _notes(value: Json) -> dict[str, str]:
+    """Return what was noted of a fit; older files have no notes."""
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise DamagedFileError("notes must be text by name")
+    return dict(value)
 
 
 def _entry(document: Json, name: str) -> Json:

@@ -112,6 +112,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         "targets": encoder.object(estimator._targets.stored(), "targets"),
         "basis": _basis(encoder, estimator.fit_.basis),
         "fit": _fit(encoder, estimator.fit_),
+        "notes": dict(getattr(estimator, "_notes", {})),
         "moments": None,
     }
     if moments:

@@ -119,7 +119,9 @@ class RowSet(Placed):
         present = [number for number, fact in enumerate(facts) if fact.rows or one_place]
         if not present:
             raise ValueError("at least one shard must contain rows, got none in any of them")
-        placed = [shards[number] for number in present]
+        # All of them stay as they are: an engine may defer what it holds.
+        every = len(present) == len(shards)
+        placed = shards if every else [shards[number] for number in present]
         super().__init__(engine, placed, None if one_place else Communication(len(present)))
         self.one_place, self.numbers = one_place, present
         self.facts = [facts[number] for number in present]

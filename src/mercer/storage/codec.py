@@ -86,6 +86,8 @@ class Encoder:
             return [self.value(item, f"{name}.{i}") for i, item in enumerate(value)]
         if isinstance(value, tuple):
             return {"tuple": self.value(list(value), name)}
+        if isinstance(value, frozenset):
+            return {"set": self.value(sorted(value, key=repr), name)}
         if isinstance(value, dict):
             if all(isinstance(key, str) for key in value):
                 return {"dict": self.mapping(value, name)}
@@ -193,6 +195,8 @@ class Decoder:
             return float(document["float"])
         if keys == {"tuple"} and isinstance(document["tuple"], list):
             return tuple(self.value(document["tuple"], name, depth + 1))
+        if keys == {"set"} and isinstance(document["set"], list):
+            return self._set(document["set"], name, depth)
         if keys == {"dict"}:
             return self.mapping(document["dict"], name, depth)
         if keys == {"pairs"}:
@@ -204,6 +208,12 @@ class Decoder:
         if not isinstance(document, dict):
             raise DamagedFileError(f"{name} must be an object, got {type(document).__name__}")
         return {key: self.value(item, f"{name}.{key}", depth + 1) for key, item in document.items()}
+
+    def _set(self, document: list[Json], name: str, depth: int) -> frozenset[Any]:
+        try:
+            return frozenset(self.value(document, name, depth + 1))
+        except TypeError as error:  # a list in a set
+            raise DamagedFileError(f"{name} must be a set of distinct values") from error
 
     def _class(self, kind: Json, name: str) -> type:
         cls = self.registry.find(kind) if isinstance(kind, str) else None

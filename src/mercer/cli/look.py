@@ -1,0 +1,143 @@
+"""``mercer look``: what a fit would do with every column of a file, without fitting."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from mercer.cli.building import build_estimator
+from mercer.cli.column_looks import ColumnLook, look_at
+from mercer.cli.drawing import PICTURES
+from mercer.cli.files import check_output
+from mercer.cli.look_picture import draw_columns
+from mercer.cli.options import Json, TableOptions, Task, with_groups
+from mercer.cli.output import as_options, note, print_json, stdout
+from mercer.cli.reading import Reading, on_disk, open_table
+from mercer.cli.tables import facts, words
+from mercer.cli.task import DoubtfulTask, decide_task
+from mercer.columns import TableEncoder
+from mercer.columns.learning import learned_encoders
+from mercer.columns.table_sums import TableSums, sums_of_rows
+from mercer.contracts import Array, RowSource
+from mercer.estimators.encoding import with_labels_only
+from mercer.rows.rowset import RowSet
+from mercer.rows.table import Table
+
+#: Shown below the options of ``mercer look --help``.
+EXAMPLES = """Examples
+
+mercer look houses.csv
+
+mercer look houses.csv --target price --types zip=category --plot look.png"""
+
+
+class NoTargets:
+    """Targets without columns, of rows that are only looked at."""
+
+    outputs = 0
+
+    def encode(self, y: Array, start: int) -> Array:
+        """Return rows without columns."""
+        return np.zeros((len(y), 0))
+
+
+@with_groups
+def look(
+    context: typer.Context,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A .csv, .tsv, .parquet, .npy or .npz file, a folder, or - for CSV from standard "
+            "input."
+        ),
+    ],
+    *,
+    target: Annotated[str | None, typer.Option(help="The target column.")] = None,
+    task: Task = "auto",
+    plot: Annotated[
+        Path | None, typer.Option(help="A .png, .svg or .pdf file for a picture of the columns.")
+    ] = None,
+    as_json: Json = False,
+    table: TableOptions,
+) -> None:
+    """Show what mercer fit would do with every column of a file, from one pass over it.
+
+    Without --target it is not known which columns have to do with it, so some may be kept here
+    that a fit leaves out.
+    """
+    named, data = data, on_disk(data, context)
+    if plot is not None:
+        plot = check_output(plot, [data], PICTURES, "--plot")
+    encoder = TableEncoder(table.kinds())
+    reading = Reading("a look", "targets", target, table=table)
+    source = open_table(data, table, target, None, reading.features(data))
+    kind, why, targets = _task(source, task)
+    rows = RowSet.in_one_place(source, None)
+    rows = with_labels_only(rows) if source.has_target else rows
+    names = rows.feature_names or [f"x{number}" for number in range(rows.n_features)]
+    sums = sums_of_rows(rows, targets, encoder.text_columns(names))
+    encoders = learned_encoders(sums, encoder.options(arrays=not _is_table(source)))
+    found = [look_at(name, sums, encoder) for name, encoder in encoders.items()]
+    if plot is not None:
+        draw_columns(found, sums, str(named), plot)
+    if as_json:
+        print_json(_record(named, source, sums, found, {"name": target, "task": kind, "why": why}))
+        return
+    shown = [("rows", f"{sums.rows:,}" + _without(source, sums))]
+    if hasattr(source, "dialect"):
+        shown.append(("written with", source.dialect.describe()))
+    if why:
+        shown.append(("task", f"{kind} ({why})" if kind else f"not clear: {why}"))
+    new = sum(column.width for column in found)
+    shown.append(("columns", f"{len(found):,} become {new:,} columns of numbers"))
+    console = stdout()
+    console.print(facts(f"{named}", shown))
+    header = ("column", "contains", "examples", "becomes")
+    console.print(words("What a fit would do", header, [column.cells() for column in found]))
+    if plot is not None:
+        note(f"picture of {len(found):,} columns written to {plot}")
+
+
+def _task(source: RowSource, asked: str) -> tuple[str | None, str, Any]:
+    """Return the task, the reason for it, and the targets; without a task there are none."""
+    if not source.has_target:
+        return None, "", NoTargets()
+    try:
+        kind, why = decide_task(source, asked)
+    except DoubtfulTask as doubt:
+        return None, str(doubt), NoTargets()
+    return kind, why, build_estimator(kind)._kind().of_source(source)
+
+
+def _is_table(source: RowSource) -> bool:
+    """Return whether columns may be of any kind; refuse sparse rows."""
+    first = next(iter(source.blocks(1))).X
+    if hasattr(first, "tocsr"):
+        raise ValueError("mercer look needs a table, got sparse rows, whose columns are numbers")
+    return isinstance(first, Table)
+
+
+def _without(source: RowSource, sums: TableSums) -> str:
+    absent = source.n_rows - sums.rows
+    return f"; {absent:,} more without a target" if absent else ""
+
+
+def _record(
+    data: Path, source: Any, sums: TableSums, columns: list[ColumnLook], target: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what ``--json`` prints."""
+    dialect = getattr(source, "dialect", None)
+    return {
+        "file": str(data),
+        "rows": sums.rows,
+        "rows_without_target": source.n_rows - sums.rows,
+        "dialect": None if dialect is None else asdict(dialect),
+        "target": target["name"],
+        "task": target["task"],
+        "reason": as_options(target["why"]),
+        "columns": [asdict(column) for column in columns],
+    }
