@@ -30,6 +30,7 @@ from mercer.labelling import join, read_sheet
 from mercer.models import save
 from mercer.models.saving import with_suffix
 from mercer.rows import ArraySource
+from mercer.rows.frames import table_of
 
 
 @with_groups
@@ -137,4 +138,6 @@ def _labelled(data: Path, labels: Path, skip_unlabelled: bool) -> RowSource:
     """Return the rows of a pool that have labels, with their weights."""
     sheet = read_sheet(labels)
     joined = join(data, sheet, skip_unlabelled=skip_unlabelled)
-    return ArraySource(joined.X, joined.y, joined.sample_weight, sheet.drawn.columns)
+    table = table_of(joined.X)
+    X = joined.X if table is None else table
+    return ArraySource(X, joined.y, joined.sample_weight, sheet.drawn.columns)

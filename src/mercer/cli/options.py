@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
 
@@ -23,12 +23,71 @@ from mercer.cli.building import (
     check_solver,
     number_or,
 )
+from mercer.columns.learning import KINDS
+from mercer.validation import check_choice
 
 Columns = Annotated[
     str | None,
     typer.Option("--columns", help="The feature columns, separated by commas. Default: all."),
 ]
 Weight = Annotated[str | None, typer.Option("--weight", help="The column of sample weights.")]
+
+
+@dataclass(frozen=True)
+class DialectOptions:
+    """How delimited text is written; what is not given is sniffed."""
+
+    panel: ClassVar[str] = "Reading the file"
+
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="The character between values of a .csv file. Default: sniffed."),
+    ] = None
+    decimal: Annotated[
+        str | None, typer.Option(help="The decimal sign, . or , Default: sniffed.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class TableOptions(DialectOptions):
+    """Which columns are features, and what they are."""
+
+    columns: Annotated[
+        str | None, typer.Option(help="The feature columns, separated by commas. Default: all.")
+    ] = None
+    exclude: Annotated[
+        str | None, typer.Option(help="Columns that are no features, separated by commas.")
+    ] = None
+    ids: Annotated[
+        str | None, typer.Option("--id", help="A column that identifies rows, and is no feature.")
+    ] = None
+    types: Annotated[
+        str | None,
+        typer.Option(
+            help=f"What columns are, as in zip=category,sold=date. Kinds: {', '.join(KINDS)}."
+        ),
+    ] = None
+
+    def kinds(self) -> dict[str, str]:
+        """Return what ``--types`` says of some columns.
+
+        >>> TableOptions(types="zip=category, sold=date").kinds()
+        {'zip': 'category', 'sold': 'date'}
+        """
+        found = {}
+        for part in split_names(self.types) or []:
+            name, equals, kind = part.rpartition("=")
+            if not equals or not name.strip():
+                raise ValueError(
+                    f"--types must be columns with their kinds, as in zip=category,sold=date, got "
+                    f"{part!r}"
+                )
+            found[name.strip()] = check_choice(kind.strip(), f"kind of {name.strip()!r}", KINDS)
+        return found
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        return {"columns": self.kinds() or "auto"}
 
 
 @dataclass(frozen=True)

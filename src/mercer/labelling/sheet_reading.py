@@ -153,8 +153,8 @@ def _check_weights(ids: list[str], weights: list[Any], drawn: Draws, file: Path)
         rounded += not change <= ROUNDING
     if rounded:
         warn(
-            f"{rounded} of {len(ids)} weights of {file} are rounded or missing: those of its record "
-            f"are used"
+            f"{rounded} of {len(ids)} weights of {file} are rounded or missing: those of its "
+            f"record are used"
         )
 
 
