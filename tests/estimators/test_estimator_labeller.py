@@ -257,7 +257,7 @@ def test_a_row_that_is_not_finite_is_named(basis, wrong, tmp_path):
     rows[321, 1] = wrong
     np.save(tmp_path / "X.npy", rows)
     for pool in (rows, NpySource(tmp_path / "X.npy")):
-        found = labeller(basis)
+        found = labeller(basis, columns=None)
         with pytest.raises(ValueError, match=r"(NaN|inf).* at row 321, column 1"):
             found.fit(pool)
         assert not hasattr(found, "probability_")

@@ -86,7 +86,7 @@ def test_more_shards_than_rows():
 def test_a_row_that_is_not_finite_is_named_with_its_shard(basis, engine):
     wrong = X.copy()
     wrong[321, 1] = np.nan
-    found = labeller(basis, shards=3, engine=engine)
+    found = labeller(basis, shards=3, engine=engine, columns=None)
     with pytest.raises(ValueError, match=r"shard 1 \(rows 200 to 400 .*NaN at row 121, column 1"):
         found.fit(wrong)
     assert not hasattr(found, "probability_")

@@ -9,13 +9,27 @@ from typing import Annotated, Any
 import typer
 
 from mercer.cli.files import check_output
-from mercer.cli.options import Columns, ComputeOptions, ModelOptions, split_names, with_groups
+from mercer.cli.options import (
+    ComputeOptions,
+    ModelOptions,
+    TableOptions,
+    split_names,
+    with_groups,
+)
 from mercer.cli.output import stdout
 from mercer.cli.sizes import file_text
 from mercer.cli.tables import facts
 from mercer.estimators import ImportanceLabeller
-from mercer.estimators.summary import describe
-from mercer.labelling import LabelPool, Sheet, draw_again, read_sheet, sheet_files, write_sheet
+from mercer.estimators.summary import describe, table_rows
+from mercer.labelling import (
+    LabelPool,
+    Sheet,
+    draw_again,
+    read_label_studio,
+    read_sheet,
+    sheet_files,
+    write_sheet,
+)
 
 
 @with_groups
@@ -24,46 +38,96 @@ def label(
     data: Annotated[
         Path, typer.Argument(help="The pool: a .csv, .tsv, .parquet, .npy, .npz or .svm file.")
     ],
-    budget: Annotated[int, typer.Option(help="How many rows to draw.")],
     out: Annotated[Path, typer.Option(help="A new .csv or .parquet file for the rows to label.")],
     *,
-    ids: Annotated[
-        str | None, typer.Option("--id", help="The column of ids. Default: the row number.")
+    budget: Annotated[
+        int | None, typer.Option(help="How many rows to draw; may be left out with --import.")
     ] = None,
-    columns: Columns = None,
     more: Annotated[
         Path | None,
         typer.Option(help="An earlier sheet to add rows to, with its labels and its settings."),
     ] = None,
+    imported: Annotated[
+        Path | None,
+        typer.Option("--import", help="A JSON export of Label Studio with labels for --more."),
+    ] = None,
     label_studio: Annotated[
         Path | None, typer.Option(help="A .json file for the same rows as Label Studio tasks.")
     ] = None,
+    table: TableOptions,
     model: ModelOptions,
     compute: ComputeOptions,
 ) -> None:
-    """Draw the rows of a pool that are worth labelling, and write a sheet to fill in."""
+    """Draw the rows of a pool that are worth labelling, and write a sheet to fill in.
+
+    With --more and --import, the labels of an export of Label Studio are filled in.
+    """
+    _check_rounds(budget, more, imported, label_studio)
     inputs = [data] if more is None else [data, more, more.with_suffix(".json")]
+    inputs += [] if imported is None else [imported]
     files = list(sheet_files(check_output(out, inputs)))
     if label_studio is not None:
         files.append(check_output(label_studio, [*inputs, *files], [".json"], "--label-studio"))
-    names = split_names(columns)
-    before = None if more is None else read_sheet(more)
+    names, before = split_names(table.columns), None if more is None else read_sheet(more)
     if before is not None:
         given = {name: value for name, value in asdict(model).items() if _given(context, name)}
-        asked = {**given, "id": ids, "columns": names}
-        model, ids, names = _resumed(before, asked, more)
-    labeller = ImportanceLabeller(
-        **model.parameters(), **compute.parameters(), budget=budget, verbose=1
+        model, table, names = _resumed(before, given, table, more)
+    pool = LabelPool(
+        compute.reachable(data),
+        names,
+        table.ids,
+        exclude=split_names(table.exclude) or (),
+        delimiter=table.delimiter,
+        decimal=table.decimal,
     )
-    pool = LabelPool(compute.reachable(data), names, ids)
+    shown: list[tuple[str, str]] = []
+    if before is not None and imported is not None:
+        before, shown = _with_labels(before, imported)
+    if before is not None and budget is None:  # nothing to draw
+        before.drawn.check_pool(pool)
+        before.save(out)
+        _show(data, out, [*_rows_of(before, pool), *shown], files)
+        return
+    assert budget is not None
+    labeller = ImportanceLabeller(
+        **model.parameters(), **compute.parameters(), **table.parameters(), budget=budget, verbose=1
+    )
     if before is None:
         labeller.fit(pool.source)
     else:
         draw_again(labeller, pool, before).select(budget)
+    settings = {**asdict(model), **_dialect(table)}
     sheet = write_sheet(
-        labeller, pool, out, before=before, label_studio=label_studio, settings=asdict(model)
+        labeller, pool, out, before=before, label_studio=label_studio, settings=settings
     )
-    table = _summary(labeller, sheet, pool)
+    _show(data, out, [*_summary(labeller, sheet, pool), *shown], files)
+
+
+def _check_rounds(
+    budget: int | None, more: Path | None, imported: Path | None, label_studio: Path | None
+) -> None:
+    """Refuse options that leave nothing to draw, or nothing to fill in."""
+    if imported is not None and more is None:
+        raise ValueError("--import needs the sheet that its tasks belong to: name it with --more")
+    if budget is None and imported is None:
+        raise ValueError("--budget must say how many rows to draw")
+    if budget is None and label_studio is not None:
+        raise ValueError("--label-studio is for new rows: say how many with --budget")
+
+
+def _with_labels(before: Sheet, export: Path) -> tuple[Sheet, list[tuple[str, str]]]:
+    """Return a sheet with the labels of an export of Label Studio, and what was found in it."""
+    found = read_label_studio(export)
+    shown = [("imported labels", f"{len(found.labels):,}")]
+    if found.skipped:
+        shown.append(("tasks without a label", f"{len(found.skipped):,}"))
+    if found.disagreements:
+        shown.append(("labelled differently", f"{len(found.disagreements):,} rows"))
+    return before.with_labels(found.labels), shown
+
+
+def _show(data: Path, out: Path, table: list[tuple[str, str]], files: list[Path]) -> None:
+    """Print what was written, and what to do next."""
     table += [
         (name, file_text(file))
         for name, file in zip(("sheet", "record", "tasks"), files, strict=False)
@@ -82,25 +146,49 @@ def _given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
+def _dialect(table: TableOptions) -> dict[str, str]:
+    """Return what was said of the file and its columns, for the record."""
+    said = {name: getattr(table, name) for name in ("types", "delimiter", "decimal")}
+    return {name: value for name, value in said.items() if value is not None}
+
+
 def _resumed(
-    before: Sheet, asked: dict[str, Any], more: Path | None
-) -> tuple[ModelOptions, str | None, list[str] | None]:
-    """Return options, ids and columns of an earlier sheet; refuse options that contradict it."""
+    before: Sheet, given: dict[str, Any], table: TableOptions, more: Path | None
+) -> tuple[ModelOptions, TableOptions, list[str] | None]:
+    """Return the options and the columns of an earlier sheet; refuse options that contradict it."""
     drawn = before.drawn
-    if set(drawn.settings) != set(asdict(ModelOptions())):
+    settings: dict[str, Any] = {name: drawn.settings.get(name) for name in asdict(ModelOptions())}
+    rest = {name: drawn.settings.get(name) for name in ("types", "delimiter", "decimal")}
+    if not set(settings) <= set(drawn.settings) <= {*settings, *rest}:
         raise ValueError(
             f"{more} must be a sheet of mercer label, got one written from Python: continue it "
             f"there"
         )
     known_id = None if drawn.pool.ids is None else drawn.id_name
-    known = {**drawn.settings, "id": known_id, "columns": drawn.columns}
+    known = {**settings, **rest, "id": known_id, "columns": drawn.columns}
+    asked = {**given, **{name: getattr(table, name) for name in rest}}
+    asked |= {"id": table.ids, "columns": split_names(table.columns)}
     for name, value in asked.items():
         if value is not None and value != known[name]:
             raise ValueError(
                 f"--{name} must be that of {more}, {known[name]!r}, got {value!r}: leave it out, "
                 f"or start a new sheet"
             )
-    return ModelOptions(**drawn.settings), known_id, drawn.columns
+    wrong = set(split_names(table.exclude) or ()) & set(drawn.columns or ())
+    if wrong:
+        raise ValueError(
+            f"--exclude must not name features of {more}, got {min(wrong)!r}: start a new sheet"
+        )
+    return ModelOptions(**settings), TableOptions(**rest, ids=known_id), drawn.columns
+
+
+def _rows_of(sheet: Sheet, pool: LabelPool) -> list[tuple[str, str]]:
+    """Return the size of the pool and of a sheet, as rows of a table."""
+    labelled = len(sheet.labels) - len(sheet.unlabelled)
+    return [
+        ("pool", f"{pool.source.n_rows:,} rows, {pool.source.n_features} features"),
+        ("different rows", f"{len(sheet.labels):,}, of which {labelled:,} are labelled already"),
+    ]
 
 
 def _summary(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> list[tuple[str, str]]:
@@ -113,6 +201,7 @@ def _summary(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> lis
     rows = f"{len(sheet.labels):,}, of which {labelled:,} are labelled already"
     return [
         ("pool", f"{pool.source.n_rows:,} rows, {pool.source.n_features} features"),
+        *table_rows(None if labeller.columns_ is None else labeller.columns_.encoding_),
         ("kernel", describe(labeller.kernel_)),
         ("basis", f"{type(labeller.basis_).__name__} with {labeller.basis_.size} functions"),
         ("alpha", f"{labeller.alpha_:.3e}"),

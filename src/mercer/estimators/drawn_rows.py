@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.columns.row_folds import row_hashes
+from mercer.rows.frames import table_of
 from mercer.storage import fingerprint_unordered
 from mercer.validation import warn
 
@@ -20,33 +22,37 @@ KEPT = 64
 
 def remember(X: Any) -> None:
     """Remember rows drawn by a labeller."""
-    rows = _numbers(X)
-    if rows is not None:
-        _DRAWN[fingerprint_unordered(rows)] = None
+    found = _identity(X)
+    if found is not None:
+        _DRAWN[found] = None
         while len(_DRAWN) > KEPT:
             _DRAWN.pop(next(iter(_DRAWN)))
 
 
 def warn_of_missing_weights(X: Any, sample_weight: Any) -> None:
     """Warn if rows drawn by importance are fitted without their weights."""
-    if sample_weight is not None or not _DRAWN:
+    shape = getattr(X, "shape", None)
+    if sample_weight is not None or not (shape or isinstance(X, list)):
         return
-    rows = _numbers(X)
-    if rows is None or not any(count == len(rows) for count, _ in _DRAWN):
+    if (shape[0] if shape else len(X)) not in {count for count, _ in _DRAWN}:
         return
-    if fingerprint_unordered(rows) in _DRAWN:
+    if _identity(X) in _DRAWN:
         warn(
             "these rows were drawn by an ImportanceLabeller but are fitted without their weights: "
             "the fit is biased; pass sample_weight=labeller.sample_weight_"
         )
 
 
-def _numbers(X: Any) -> Any:
-    """Return dense numeric rows, or None."""
+def _identity(X: Any) -> tuple[int, int] | None:
+    """Return the number of rows and the sum of their hashes; None for sparse rows and files."""
     try:
-        rows = np.asarray(X)
-    except (TypeError, ValueError):
-        return None
+        table = table_of(X)
+        rows = np.asarray(X if table is None else table.numbers())
+    except (TypeError, ValueError):  # not all columns are numbers
+        if table is None:
+            return None
+        with np.errstate(over="ignore"):
+            return len(table), int(row_hashes(table).sum(dtype=np.uint64))
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         return None
-    return rows.astype(np.float64, copy=False)
+    return fingerprint_unordered(rows.astype(np.float64, copy=False))

@@ -32,7 +32,7 @@ def asked_encoder(estimator: Any) -> TableEncoder | None:
     """Return what a user asks of the columns, unfitted; None to take rows as they are."""
     columns = estimator.columns
     check_choice(estimator.missing, "missing", ["fill", "error"])
-    check_choice(estimator.unlabelled, "unlabelled", ["drop", "use"])
+    check_choice(getattr(estimator, "unlabelled", "drop"), "unlabelled", ["drop", "use"])
     if columns is None or is_pairwise(estimator.kernel):
         return None
     if isinstance(columns, TableEncoder):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,20 +11,30 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
+from mercer.columns import TableEncoder
+from mercer.columns.column_encoders import DroppedColumn, NumberColumn
 from mercer.contracts import Array, RowSource
 from mercer.engines import as_engine
 from mercer.estimators.drawn_rows import remember
-from mercer.estimators.inputs import check_features, unchanged_on_error, validated_rows
+from mercer.estimators.encoding import asked_encoder, with_encoded_columns
+from mercer.estimators.inputs import (
+    check_features,
+    takes_tables,
+    unchanged_on_error,
+    validated_rows,
+)
 from mercer.estimators.pool_scores import PoolScores, score_pool
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.targets import RegressionTargets
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import InMetric, Kernel, Metric, as_kernel
+from mercer.metric import column_sums
 from mercer.plan import parse_memory
 from mercer.request import OneStream, Request
+from mercer.result import Clock
 from mercer.rows import ArraySource, open_rows
 from mercer.rows.pools import Pool
 from mercer.rows.rowset import RowSet
-from mercer.rows.shards import cut
+from mercer.rows.shards import Shard, cut
 from mercer.selection import LeaveOneOut
 from mercer.systems import Spectrum
 from mercer.validation import check_choice, check_count, check_number
@@ -44,8 +56,11 @@ class ImportanceLabeller(BaseEstimator):
 
     Parameters
     ----------
-    kernel, basis, dtype, memory_limit, random_state, verbose
-        As in :class:`KernelRegressor`.
+    kernel, basis, columns, missing, dtype, memory_limit, random_state, verbose
+        As in :class:`KernelRegressor`. There is no y, so categories of many levels are hashed.
+        Numbers are not scaled; a table with text or dates becomes columns without a common unit,
+        which are centered and divided by their standard deviations unless the bandwidth is a
+        number.
     alpha : float or "auto"
         The penalty of the leverage scores. "auto" chooses the one with an effective dimension of
         one fifth of the budget.
@@ -72,6 +87,8 @@ class ImportanceLabeller(BaseEstimator):
         The penalty, and ``trace(Sigma (Sigma + alpha)^-1)``.
     effective_sample_size_ : float
         ``(sum w)^2 / sum w^2``: the equivalent number of rows with equal weight.
+    columns_ : TableEncoder or None
+        What became of the columns of a table; None if rows were used as they are.
     seconds_ : dict
         Wall time by stage.
 
@@ -95,6 +112,8 @@ class ImportanceLabeller(BaseEstimator):
         alpha: float | str = "auto",
         budget: int = 100,
         *,
+        columns: str | Mapping[str, Any] | TableEncoder | None = "auto",
+        missing: str = "fill",
         dtype: str = "auto",
         memory_limit: int | float | str = "auto",
         random_state: Any = None,
@@ -106,6 +125,8 @@ class ImportanceLabeller(BaseEstimator):
         self.basis = basis
         self.alpha = alpha
         self.budget = budget
+        self.columns = columns
+        self.missing = missing
         self.dtype = dtype
         self.memory_limit = memory_limit
         self.random_state = random_state
@@ -155,7 +176,7 @@ class ImportanceLabeller(BaseEstimator):
             self.n_draws_ = 0
             self._drawn = np.zeros(source.n_rows, dtype=np.int64)
             self._rng = draws
-            self._drawn_from = source.source if isinstance(source.source, ArraySource) else None
+            self._drawn_from = source if isinstance(source, ArraySource) else None
             self.select(self.budget)
         return self
 
@@ -193,6 +214,9 @@ class ImportanceLabeller(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = as_kernel(self.kernel).accepts_sparse
+        tables = takes_tables(self)
+        tags.input_tags.string = tags.input_tags.categorical = tables
+        tags.input_tags.allow_nan = tables and self.missing == "fill"
         return tags
 
     def _check(self) -> None:
@@ -203,6 +227,7 @@ class ImportanceLabeller(BaseEstimator):
         else:
             check_number(self.alpha, "alpha", above=0.0)
         check_count(self.budget, "budget")
+        asked_encoder(self)
         check_choice(self.dtype, "dtype", ["auto", "float32", "float64"])
         parse_memory(self.memory_limit)
         if self.shards is not None:
@@ -214,23 +239,49 @@ class ImportanceLabeller(BaseEstimator):
         if not (isinstance(self.basis, str) and self.basis == "auto"):
             as_basis(self.basis)
 
-    def _pool(self, X: Any, y: Any) -> Pool:
+    def _pool(self, X: Any, y: Any) -> RowSource:
         if isinstance(X, RowSource):
             source = X
+            if not takes_tables(self) and getattr(X, "raw", False):
+                source = X.as_numbers()  # type: ignore[attr-defined]
         elif isinstance(X, (str, bytes)) or hasattr(X, "__fspath__"):
-            source = open_rows(X, target=y if isinstance(y, str) else None)
+            target = y if isinstance(y, str) else None
+            source = open_rows(X, target=target, raw=takes_tables(self))
         else:
             rows = validated_rows(self, X, reset=True)
             names = getattr(self, "feature_names_in_", None)
-            return Pool(ArraySource(rows, feature_names=names))
+            return ArraySource(rows, feature_names=names)
         check_features(self, source, reset=True)
-        return Pool(source)
+        return source
 
-    def _scored(self, pool: Pool, rng: np.random.Generator) -> PoolScores:
+    def _scored(self, pool: RowSource, rng: np.random.Generator) -> PoolScores:
+        with progress_bar(self.verbose) as progress:
+            if self.shards is None and self.engine is None:
+                return self._scored_rows(RowSet.in_one_place(pool, progress), rng)
+            engine = as_engine(self.engine)
+            try:
+                # Consecutive rows, so that the draws do not depend on the number of shards.
+                shards = [
+                    replace(shard, source=shard.source.source)  # type: ignore[attr-defined]
+                    for shard in cut(Pool(pool), self.shards or 2 * engine.width)
+                ]
+                return self._scored_rows(RowSet.over_shards(engine, shards, _nothing), rng)
+            finally:
+                if engine is not self.engine and hasattr(engine, "close"):
+                    engine.close()
+
+    def _scored_rows(self, rows: RowSet, rng: np.random.Generator) -> PoolScores:
+        """Encode the columns, and score the rows by the kernel."""
         seed = getattr(self.basis, "random_state", None)
+        kernel, clock = as_kernel(self.kernel), Clock()
+        with clock.stage("columns"):
+            no_targets = NoTargets(np.zeros(1), np.ones(1), False)
+            rows = with_encoded_columns(self, rows, no_targets, first=True)
+            if has_other_columns(self.columns_) and kernel.may_scale and not kernel.has_units:
+                kernel = InMetric(kernel, Metric(column_sums(rows).scaling(), None))
         request = Request(
             RegressionTargets(np.zeros(1), np.ones(1), False),
-            kernel=as_kernel(self.kernel),
+            kernel=kernel,
             basis=self.basis,
             criterion=LeaveOneOut(),  # scoring needs a second pass over the rows
             intercept=False,
@@ -240,18 +291,10 @@ class ImportanceLabeller(BaseEstimator):
             # A basis with a seed uses its own.
             seeds=OneStream(rng if seed is None else as_generator(seed)),
         )
-        with progress_bar(self.verbose) as progress:
-            if self.shards is None and self.engine is None:
-                return score_pool(RowSet.in_one_place(pool, progress), request, self._alpha)
-            engine = as_engine(self.engine)
-            try:
-                # Consecutive rows, so that the draws do not depend on the number of shards.
-                shards = cut(pool, self.shards or 2 * engine.width)
-                rows = RowSet.over_shards(engine, shards, _nothing)
-                return score_pool(rows, request, self._alpha)
-            finally:
-                if engine is not self.engine and hasattr(engine, "close"):
-                    engine.close()
+        found = score_pool(rows.derived(pooled_shard), request, self._alpha)
+        if has_other_columns(self.columns_):
+            found = replace(found, seconds={**clock.seconds, **found.seconds})
+        return found
 
     def _alpha(self, spectrum: Spectrum) -> float:
         """Return alpha, as given or by the effective dimension."""
@@ -264,6 +307,26 @@ class ImportanceLabeller(BaseEstimator):
         dimensions = np.array([spectrum.effective_dimension(alpha) for alpha in grid])
         enough = np.flatnonzero(dimensions <= self.budget / LABELS)
         return float(grid[enough[0]] if len(enough) else grid[-1])
+
+
+def has_other_columns(columns: TableEncoder | None) -> bool:
+    """Return whether a table has columns that are not numbers."""
+    return columns is not None and not all(
+        isinstance(encoder, (NumberColumn, DroppedColumn)) for encoder in columns.encoding_.encoders
+    )
+
+
+class NoTargets(RegressionTargets):
+    """Targets that are not known, whatever a file may have."""
+
+    def encode(self, y: Array, start: int) -> Array:
+        """Return NaN for every row."""
+        return np.full((len(y), 1), np.nan)
+
+
+def pooled_shard(shard: Shard) -> Shard:
+    """Task: return a shard whose labels are ignored."""
+    return Shard(shard.number, shard.name, Pool(shard.source), shard.progress)
 
 
 def _nothing(source: RowSource) -> None:

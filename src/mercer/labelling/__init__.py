@@ -17,18 +17,21 @@ a spreadsheet to the order of rows, to numbers or to ids are detected or harmles
 from mercer.labelling.joining import Labelled, join
 from mercer.labelling.label_pool import Fingerprint, LabelPool
 from mercer.labelling.label_rounds import draw_again, write_sheet
+from mercer.labelling.label_studio import ImportedLabels, read_label_studio
 from mercer.labelling.sheet import Draws, Sheet, label_studio_tasks, sheet_files
 from mercer.labelling.sheet_reading import read_sheet
 
 __all__ = [
     "Draws",
     "Fingerprint",
+    "ImportedLabels",
     "LabelPool",
     "Labelled",
     "Sheet",
     "draw_again",
     "join",
     "label_studio_tasks",
+    "read_label_studio",
     "read_sheet",
     "sheet_files",
     "write_sheet",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.contracts import Array, Rows
+from mercer.contracts import Array
 from mercer.labelling.label_pool import LabelPool
 from mercer.labelling.label_rounds import has_names
 from mercer.labelling.sheet import Draws, Sheet
@@ -16,7 +16,7 @@ from mercer.labelling.spreadsheet_values import as_target, some
 class Labelled(NamedTuple):
     """Rows with their labels and weights, ready for fit."""
 
-    X: Rows
+    X: Any
     y: Array
     sample_weight: Array
 
@@ -45,11 +45,15 @@ def join(pool: Any, sheet: Sheet, *, skip_unlabelled: bool = False) -> Labelled:
             )
         )
     if not isinstance(pool, LabelPool):
-        pool = LabelPool(pool, *_by_name(drawn, pool))
+        said = drawn.settings
+        columns, ids = _by_name(drawn, pool)
+        pool = LabelPool(
+            pool, columns, ids, delimiter=said.get("delimiter"), decimal=said.get("decimal")
+        )
     kept = [at for at, label in enumerate(sheet.labels) if label is not None]
     y = as_target([sheet.labels[at] for at in kept], [drawn.ids[at] for at in kept], bool(gaps))
     drawn.check_pool(pool)
-    X = pool.source.take(np.asarray(drawn.rows)[kept])
+    X = pool.take(np.asarray(drawn.rows)[kept])
     return Labelled(X, y, np.asarray(drawn.weights)[kept])
 
 

@@ -10,13 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from mercer.contracts import Array, RowSource
+from mercer.columns.row_folds import row_hashes
+from mercer.contracts import Array, Rows, RowSource
 from mercer.labelling.pool_columns import TableSource, column_batches, column_names, look
 from mercer.labelling.spreadsheet_values import as_id
-from mercer.rows import CsvSource, ParquetSource, as_source, names_columns, open_rows
+from mercer.rows import (
+    ArraySource,
+    CsvSource,
+    ParquetSource,
+    as_source,
+    names_columns,
+    open_rows,
+)
 from mercer.rows.checks import check_exists
 from mercer.rows.column_selection import select_columns
-from mercer.storage import fingerprint_rows, fingerprint_texts
+from mercer.rows.frames import table_of
+from mercer.rows.table import Coded, Column, Table
+from mercer.storage import fingerprint_rows, fingerprint_texts, pyarrow
 from mercer.validation import closest
 
 #: The name of the id column if ids are row numbers, and if ids are given without a name.
@@ -43,13 +53,17 @@ class LabelPool:
     Parameters
     ----------
     pool : path, data frame, array or row source
-        The rows. For files and data frames with named columns, a sheet shows all columns of a row,
-        including text.
+        The rows. For files and data frames with named columns, a sheet shows all columns of a row.
     columns : list of str, or None
-        The features; None means all columns except the ids.
+        The features: numbers, text or dates, with gaps. None means all columns except the ids.
     ids : str, array or None
         The name of the id column of a file or data frame, or the ids themselves: distinct integers
         or text. None means row numbers.
+    exclude : list of str
+        Columns that are not features.
+    delimiter, decimal : str or None
+        The character between values and the decimal sign of a ``.csv`` or ``.tsv`` file; None means
+        that they are sniffed.
 
     Attributes
     ----------
@@ -69,11 +83,22 @@ class LabelPool:
 
     source: RowSource
 
-    def __init__(self, pool: Any, columns: Sequence[str] | None = None, ids: Any = None) -> None:
+    def __init__(
+        self,
+        pool: Any,
+        columns: Sequence[str] | None = None,
+        ids: Any = None,
+        *,
+        exclude: Sequence[str] = (),
+        delimiter: str | None = None,
+        decimal: str | None = None,
+    ) -> None:
+        self._dialect: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal}
+        self._named = ids if isinstance(ids, str) else None
         self._file: TableSource | None = None
         self._frame: Any = None
         self.ids: Array | None = None
-        name = ids if isinstance(ids, str) else None
+        name = self._named
         self.id_name = name or (ROW if ids is None else ID)
         if self.id_name in (DRAWS, WEIGHT, LABEL):
             raise ValueError(
@@ -83,15 +108,17 @@ class LabelPool:
         label = "the pool"
         if isinstance(pool, (str, os.PathLike)):
             label = str(pool)
-            self._open(Path(pool).expanduser(), columns, name)
+            self._open(Path(pool).expanduser(), columns, name, exclude)
         else:
-            self._take(pool, columns, name)
+            self._take(pool, columns, name, exclude)
         if name is None and ids is not None:
             self.ids = _as_text(np.asarray(ids).tolist(), label)
         if self.ids is not None:
             _check_ids(self.ids, self.source.n_rows, label)
 
-    def _open(self, path: Path, columns: Sequence[str] | None, name: str | None) -> None:
+    def _open(
+        self, path: Path, columns: Sequence[str] | None, name: str | None, exclude: Sequence[str]
+    ) -> None:
         """Open a file; columns that are not features are read from it later."""
         check_exists(path.absolute())
         if not names_columns(path):
@@ -100,11 +127,16 @@ class LabelPool:
                     f"ids must not be a name for {path}, since such files have no column names, "
                     f"got {name!r}: omit ids to use row numbers"
                 )
-            self.source = open_rows(path, columns=columns)
+            if exclude:
+                raise ValueError(
+                    f"exclude must be empty for {path}, since such files have no column names"
+                )
+            self.source = open_rows(path, columns=columns, **self._dialect)
             return
-        if name is not None:
-            columns = _features(column_names(path), str(path), columns, name)
-        self.source = open_rows(path, columns=columns)
+        if name is not None or exclude:
+            known = column_names(path, **self._dialect)
+            columns = _features(known, str(path), columns, name, exclude)
+        self.source = open_rows(path, columns=columns, raw=True, **self._dialect)
         if isinstance(self.source, (CsvSource, ParquetSource)):
             self._file = self.source
             if name is not None:
@@ -114,16 +146,19 @@ class LabelPool:
                 ]
                 self.ids = np.concatenate(parts)
 
-    def _take(self, pool: Any, columns: Sequence[str] | None, name: str | None) -> None:
+    def _take(
+        self, pool: Any, columns: Sequence[str] | None, name: str | None, exclude: Sequence[str]
+    ) -> None:
         """Use rows in memory, or a source."""
         self._frame = None if isinstance(pool, RowSource) else as_frame(pool)
         if self._frame is not None:
-            chosen = _features(self._frame.columns, "the data frame", columns, name)
-            self.source = as_source(self._frame.select(chosen).to_native())
+            chosen = _features(self._frame.columns, "the data frame", columns, name, exclude)
+            table = table_of(self._frame.select(chosen).to_native())
+            self.source = ArraySource(table, feature_names=chosen)
             if name is not None:
                 self.ids = _as_text(self._frame[name].to_list(), "the data frame")
             return
-        if name is not None or columns is not None:
+        if name is not None or columns is not None or exclude:
             raise ValueError(
                 f"ids and columns by name need a file or a data frame, got "
                 f"{type(pool).__name__}: pass the ids themselves, or omit them"
@@ -134,15 +169,32 @@ class LabelPool:
         """Return the columns to show for the rows, which must be in increasing order."""
         rows = np.asarray(rows)
         if self._file is not None:
-            return look(self._file, rows, self.id_name)
+            return look(self._file, rows, self._named)
         if self._frame is not None:
-            names = [name for name in self._frame.columns if name != self.id_name]
+            names = [name for name in self._frame.columns if name != self._named]
             return {name: self._frame[name][rows.tolist()].to_list() for name in names}
         values = self.source.take(rows)
         if hasattr(values, "tocsr"):  # many columns, and most of them 0
             return {}
+        if isinstance(values, Table):
+            return {name: _listed(column) for name, column in values.columns.items()}
         names = self.source.feature_names or [f"x{i}" for i in range(self.source.n_features)]
         return {name: values[:, i].tolist() for i, name in enumerate(names)}
+
+    def take(self, rows: Array) -> Any:
+        """Return the features of some rows, as an estimator takes them.
+
+        Numbers are an array; otherwise they are a data frame of the library of the pool, or a
+        ``pyarrow.Table`` for a file.
+        """
+        values = self.source.take(np.asarray(rows))
+        if not isinstance(values, Table):
+            return values
+        if set(values.kinds.values()) == {"number"}:
+            return values.numbers()
+        if self._frame is not None:
+            return self._frame.select(values.names)[np.asarray(rows).tolist()].to_native()
+        return pyarrow().table({name: _listed(column) for name, column in values.columns.items()})
 
     def fingerprint(self) -> Fingerprint:
         """Return the fingerprint of the pool, in one pass over its rows.
@@ -151,12 +203,31 @@ class LabelPool:
         >>> LabelPool(X).fingerprint() == LabelPool(X[::-1]).fingerprint()
         False
         """
-        values = fingerprint_rows(block.X for block in self.source.blocks(BLOCK_ROWS))
+        values = fingerprint_rows(_as_numbers(block.X) for block in self.source.blocks(BLOCK_ROWS))
         known, starts = self.ids, range(0, self.source.n_rows, BLOCK_ROWS)
         ids = None
         if known is not None:
             ids = fingerprint_texts(known[at : at + BLOCK_ROWS].tolist() for at in starts)
         return Fingerprint(self.source.n_rows, self.source.n_features, values, ids)
+
+
+def _as_numbers(X: Rows) -> Rows:
+    """Return rows as numbers that identify them; rows with text or dates by a hash of 64 bits."""
+    if not isinstance(X, Table):
+        return X
+    if set(X.kinds.values()) == {"number"}:
+        return X.numbers()
+    # Halves of it, which float64 holds exactly.
+    return np.ascontiguousarray(row_hashes(X)).view(np.uint32).reshape(len(X), 2)
+
+
+def _listed(column: Column) -> list[Any]:
+    """Return a column as numbers, text or dates, None for gaps."""
+    if isinstance(column, Coded):
+        return list(column.values().tolist())
+    if column.dtype.kind == "M":
+        return list(column.tolist())
+    return [None if value != value else value for value in column.tolist()]
 
 
 def as_frame(pool: Any) -> Any:
@@ -170,13 +241,22 @@ def as_frame(pool: Any) -> Any:
 
 
 def _features(
-    names: Sequence[str], label: str, columns: Sequence[str] | None, ids: str | None
+    names: Sequence[str],
+    label: str,
+    columns: Sequence[str] | None,
+    ids: str | None,
+    exclude: Sequence[str],
 ) -> list[str]:
-    """Return the features: the given ones, or all columns except the ids."""
+    """Return the features: the given ones, or all columns except the ids and ``exclude``."""
+    for name in exclude:
+        if name not in names:
+            raise ValueError(f"{label} has no column {name!r} to exclude{closest(name, names)}")
+        if columns is not None and name in columns:
+            raise ValueError(f"columns must not be excluded too, got {name!r} as both: choose one")
     if ids is not None and ids not in names:
         raise ValueError(f"{label} has no id column {ids!r}{closest(ids, names)}")
     if columns is None:
-        columns = [name for name in names if name != ids]
+        columns = [name for name in names if name != ids and name not in exclude]
     elif ids in columns:
         raise ValueError(f"columns must not include the ids, got {ids!r} as both: remove it")
     return select_columns(names, label, None, None, columns).features

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,61 +13,41 @@ from mercer.labelling.spreadsheet_values import as_shown
 from mercer.rows import CsvSource, ParquetSource
 from mercer.rows.arrow import kind_of, reading
 from mercer.rows.checks import check_file
+from mercer.rows.csv import all_named, text_batches
+from mercer.rows.csv_lines import read_header
+from mercer.rows.dialect import Dialect, sniff
 from mercer.storage import pyarrow
 
 #: Rows of a Parquet file read at a time.
 BATCH_ROWS = 8192
-#: Bytes of text parsed at a time; a row must fit.
-TEXT_BYTES = 2**22
 
 TableSource = CsvSource | ParquetSource
 
 
-def column_names(path: Path) -> list[str]:
+def column_names(path: Path, delimiter: str | None = None, decimal: str | None = None) -> list[str]:
     """Return the columns of a file, or of the first file in a folder."""
     if path.is_dir():
         path = next(iter(sorted(path.glob("*.parquet"))), path)
     if path.suffix.lower() == ".parquet":
         with reading(path, "Parquet"):
             return list(pyarrow(".parquet").read_schema(check_file(path)).names)
-    tabs = path.name.lower().endswith((".tsv", ".tsv.gz"))
-    return header(check_file(path), "\t" if tabs else ",")
+    file = check_file(path)
+    return all_named(read_header(file, sniff(file, delimiter=delimiter, decimal=decimal)))
 
 
-def header(path: Path, delimiter: str) -> list[str]:
-    """Return the first line of a CSV file."""
-    with (
-        reading(path, "CSV", explain),
-        io.BufferedReader(pyarrow().input_stream(str(path))) as stream,
-        io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text,
-    ):
-        return next(csv.reader(text, delimiter=delimiter), [])
-
-
-def explain(message: str) -> str:
-    """Return a hint for an error message of pyarrow."""
-    if "UTF8" in message:
-        return "; the text must be UTF-8: save the file in that encoding"
-    if "Expected" in message and "columns" in message:
-        return "; every line must have as many values as the first: fix that line"
-    return ""
-
-
-def text_batches(path: Path, delimiter: str, names: list[str]) -> Iterator[Any]:
-    """Yield columns of a CSV file as text, in batches."""
-    parser, text = pyarrow(".csv"), pyarrow().string()
-    with (
-        reading(path, "CSV", explain),
-        parser.open_csv(
-            path,
-            read_options=parser.ReadOptions(use_threads=False, block_size=TEXT_BYTES),
-            parse_options=parser.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=parser.ConvertOptions(
-                column_types=dict.fromkeys(names, text), include_columns=names
-            ),
-        ) as reader,
-    ):
-        yield from reader
+def read_text(path: Path) -> tuple[dict[str, list[str]], Dialect]:
+    """Return the columns of a CSV file as text, and how it is written."""
+    dialect = sniff(path)
+    header = read_header(path, dialect)
+    names = header.names
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"{path} must have distinct column names, got {repeated[0]!r} twice")
+    table: dict[str, list[str]] = {name: [] for name in names}
+    for batch in text_batches(path, dialect, header, names, names):
+        for name in names:
+            table[name] += batch.column(name).to_pylist()
+    return table, dialect
 
 
 def column_batches(source: TableSource, names: list[str]) -> Iterator[tuple[int, Any]]:
@@ -82,17 +60,17 @@ def column_batches(source: TableSource, names: list[str]) -> Iterator[tuple[int,
 
 def _batches(source: TableSource, names: list[str]) -> Iterator[Any]:
     if isinstance(source, CsvSource):
-        yield from text_batches(source.path, source.delimiter, names)
+        yield from source.text_batches(names)
         return
     for path in source.paths:
         with reading(path, "Parquet"), pyarrow(".parquet").ParquetFile(path) as file:
             yield from file.iter_batches(BATCH_ROWS, columns=names)
 
 
-def look(source: TableSource, rows: Array, without: str) -> dict[str, list[Any]]:
+def look(source: TableSource, rows: Array, without: str | None) -> dict[str, list[Any]]:
     """Return some rows of a file, by column, without columns that a person cannot read.
 
-    ``rows`` must be in increasing order.
+    ``rows`` must be in increasing order; the column ``without`` is left out.
     """
     names = [name for name in _legible(source) if name != without]
     found: dict[str, list[Any]] = {name: [] for name in names}
@@ -105,15 +83,16 @@ def look(source: TableSource, rows: Array, without: str) -> dict[str, list[Any]]
         if high == len(rows):
             break
     if isinstance(source, CsvSource):
-        for name in source.feature_names or []:
-            found[name] = [as_shown(value) for value in found[name]]
+        decimal = source.dialect.decimal
+        for name in set(source.feature_names or []) & set(names):
+            found[name] = as_shown(found[name], decimal)
     return found
 
 
 def _legible(source: TableSource) -> list[str]:
     """Return the columns of numbers, text and dates that exist in all files."""
     if isinstance(source, CsvSource):
-        return header(source.path, source.delimiter)
+        return source.names
     schemas = [pyarrow(".parquet").read_schema(path) for path in source.paths]
     types = pyarrow().types
     return [

@@ -155,7 +155,7 @@ def sheet_files(path: str | os.PathLike[str], *, overwrite: bool = False) -> tup
 def label_studio_tasks(sheet: Sheet, known: Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return tasks in the JSON format of Label Studio, one per row that is not ``known``.
 
-    Match annotations by their ``mercer_id``, and add them with :meth:`Sheet.with_labels`.
+    :func:`read_label_studio` reads the labels of an export, by their ``mercer_id``.
     """
     drawn, left_out = sheet.drawn, set(known)
     tasks = []

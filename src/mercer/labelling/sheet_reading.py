@@ -10,16 +10,26 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from mercer.columns.text_numbers import parse_numbers, styles_of
 from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint
-from mercer.labelling.pool_columns import header, text_batches
+from mercer.labelling.pool_columns import read_text
 from mercer.labelling.sheet import FORMAT, FORMAT_VERSION, SUFFIXES, Draws, Sheet, refuse_unknown
-from mercer.labelling.spreadsheet_values import as_id, as_label, as_number, some
+from mercer.labelling.spreadsheet_values import (
+    as_id,
+    as_label,
+    as_number,
+    some,
+    with_decimal_points,
+)
 from mercer.rows.arrow import reading
 from mercer.rows.checks import check_file
 from mercer.storage import pyarrow
+from mercer.validation import warn
 
-#: Relative change of a weight that counts as rounding by a spreadsheet.
-ROUNDING = 1e-3
+#: Relative change of a weight that is rounding by a spreadsheet, and that it may be at most.
+ROUNDING, CHANGED = 1e-3, 1e-2
 
 Table = dict[str, list[Any]]
 
@@ -27,7 +37,8 @@ Table = dict[str, list[Any]]
 def read_sheet(path: str | os.PathLike[str]) -> Sheet:
     """Read a sheet and check it against its record; its rows may be in any order.
 
-    A removed row counts as unlabelled. The weights are those of the record.
+    A removed row counts as unlabelled. The weights are those of the record: the column of weights
+    may be rounded, or missing, but not changed.
     """
     file = check_file(path)
     if file.suffix.lower() not in SUFFIXES:
@@ -36,16 +47,19 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
         )
     drawn = _read_record(file)
     table = _read_csv(file) if file.suffix.lower() == ".csv" else _read_parquet(file)
-    for name in (drawn.id_name, WEIGHT, LABEL):
+    for name in (drawn.id_name, LABEL):
         if name not in table:
             raise ValueError(
-                f"{file} must have the columns {drawn.id_name!r}, {WEIGHT!r} and {LABEL!r}, but "
-                f"has no column {name!r}: restore it"
+                f"{file} must have the columns {drawn.id_name!r} and {LABEL!r}, but has no column "
+                f"{name!r}: restore it"
             )
     ids = [as_id(value) for value in table[drawn.id_name]]
     labels = [as_label(value) for value in table[LABEL]]
     _check_ids(ids, labels, drawn, file)
-    _check_weights(ids, table[WEIGHT], drawn, file)
+    if WEIGHT in table:
+        _check_weights(ids, table[WEIGHT], drawn, file)
+    else:
+        warn(f"{file} has no column {WEIGHT!r}: the weights of its record are used")
     at = {id_: number for number, id_ in enumerate(ids)}
     order = [at.get(id_) for id_ in drawn.ids]
     shown = [name for name in table if name not in (drawn.id_name, DRAWS, WEIGHT, LABEL)]
@@ -86,20 +100,10 @@ def _read_record(file: Path) -> Draws:
 
 
 def _read_csv(file: Path) -> Table:
-    """Read a sheet as text, with the delimiter and decimal commas of the spreadsheet."""
-    headers = {delimiter: header(file, delimiter) for delimiter in ",;\t"}
-    delimiter = max(headers, key=lambda each: len(headers[each]))
-    names = headers[delimiter]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise ValueError(f"{file} must have distinct column names, got {repeated[0]!r} twice")
-    table: Table = {name: [] for name in names}
-    for batch in text_batches(file, delimiter, names):
-        for name in names:
-            table[name] += batch.column(name).to_pylist()
-    if delimiter == ";":
-        for name in {WEIGHT, LABEL} & set(names):
-            table[name] = [re.sub(r"^(\s*[-+]?\d+),(\d+\s*)$", r"\1.\2", v) for v in table[name]]
+    """Read a sheet as text, as the spreadsheet wrote it, without blank rows."""
+    table, dialect = read_text(file)
+    if LABEL in table and dialect.decimal == ",":
+        table[LABEL] = with_decimal_points(table[LABEL])
     filled = [any(cell.strip() for cell in row) for row in zip(*table.values(), strict=True)]
     return {
         name: [value for value, keep in zip(values, filled, strict=True) if keep]
@@ -135,12 +139,45 @@ def _check_ids(ids: list[str], labels: list[Any], drawn: Draws, file: Path) -> N
 
 
 def _check_weights(ids: list[str], weights: list[Any], drawn: Draws, file: Path) -> None:
-    """Raise ValueError if the weights differ from those of the draws."""
+    """Raise ValueError if the weights differ from those of the draws by more than rounding."""
     known = dict(zip(drawn.ids, drawn.weights, strict=True))
+    rounded = 0
     for id_, value in zip(ids, weights, strict=True):
-        if not abs(as_number(value) - known[id_]) <= ROUNDING * known[id_]:
+        change = CHANGED if as_label(value) is None else _change(value, known[id_])
+        if not change <= CHANGED and not _is_rounded(value, known[id_]):
             raise ValueError(
                 f"the weights of {file} must be the original ones, but the weight "
                 f"of id {id_!r} is {value!r} and was {known[id_]:.6g}: restore it, or name the "
                 f"sheet that belongs to the record"
             )
+        rounded += not change <= ROUNDING
+    if rounded:
+        warn(
+            f"{rounded} of {len(ids)} weights of {file} are rounded or missing: those of its "
+            f"record are used"
+        )
+
+
+def _change(value: Any, known: float) -> float:
+    """Return the relative change of a weight; of text, in the style that fits best."""
+    return min((abs(found - known) / known for found in _readings(value)), default=np.inf)
+
+
+def _readings(value: Any) -> list[float]:
+    """Return a weight as a number, in every style that it may be written in."""
+    if not isinstance(value, str):
+        return [as_number(value)]
+    return [float(parse_numbers([value], style)[0]) for style in styles_of([value])]
+
+
+def _is_rounded(value: Any, known: float) -> bool:
+    """Return whether a weight was rounded to the digits that are written.
+
+    >>> _is_rounded("0.02", 0.0234), _is_rounded("0,02", 0.0234), _is_rounded("0.03", 0.0234)
+    (True, True, False)
+    """
+    decimals = re.fullmatch(r"\s*\d*[.,](\d+)\s*", value) if isinstance(value, str) else None
+    if decimals is None:
+        return False
+    half = 0.5 * 10.0 ** -len(decimals[1])
+    return any(found > 0 and abs(found - known) <= half for found in _readings(value))

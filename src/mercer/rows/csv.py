@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,15 @@ from mercer.rows.arrow import kind_of, label_dtype, to_piece
 from mercer.rows.checks import check_file
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import check_kinds, select_columns
-from mercer.rows.csv_lines import check_header, column_of, parsing, read_header
-from mercer.rows.dialect import GAPS, sniff
+from mercer.rows.csv_lines import Header, check_header, column_of, parsing, read_header
+from mercer.rows.dialect import GAPS, Dialect, sniff
 from mercer.rows.file_source import FileSource
 from mercer.storage import pyarrow
 
 BLOCK_BYTES = 2**20
 VALUE_BYTES = 64  # bytes per value; a line must fit into a block of the parser
 UNNAMED = "unnamed"  # a column of a table without a name
+TEXT_BYTES = 2**22  # bytes of text parsed at a time
 READ_AHEAD = 80  # the most blocks that pyarrow's reader was measured to hold
 
 
@@ -70,10 +72,8 @@ class CsvSource(FileSource):
         self.dialect = sniff(self.path, delimiter=delimiter, decimal=decimal)
         self.delimiter = self.dialect.delimiter
         self._header = read_header(self.path, self.dialect)
-        self._names = self._header.names
         check_header(self._header, self.path, unnamed=raw or columns is not None)
-        if raw and UNNAMED not in self._names:  # such as the index of a data frame
-            self._names = [name or UNNAMED for name in self._names]
+        self._names = all_named(self._header) if raw else self._header.names
         self._selection = select_columns(
             self._names, str(self.path), target, weight, columns, query
         )
@@ -102,6 +102,15 @@ class CsvSource(FileSource):
             has_query=query is not None,
             feature_names=self._selection.features,
         )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns of the file."""
+        return self._names
+
+    def text_batches(self, names: list[str]) -> Iterator[Any]:
+        """Yield some columns of all rows as text, in batches of pyarrow."""
+        return text_batches(self.path, self.dialect, self._header, self._names, names)
 
     @property
     def resident_bytes(self) -> int:
@@ -136,27 +145,14 @@ class CsvSource(FileSource):
 
     def _reader(self, names: list[str] | None = None) -> Any:
         """Open the file for parsing, with the types known so far."""
-        csv = pyarrow(".csv")
-        # pyarrow removes a byte order mark itself, and converts other encodings in Python.
-        utf8 = self.dialect.encoding in ("utf-8", "utf-8-sig")
-        return csv.open_csv(
+        return open_csv(
             self.path,
-            read_options=csv.ReadOptions(
-                use_threads=False,
-                block_size=self._block_bytes,
-                column_names=self._names,
-                skip_rows_after_names=self._header.skip,
-                encoding="utf8" if utf8 else self.dialect.encoding,
-            ),
-            parse_options=csv.ParseOptions(
-                delimiter=self.delimiter, quote_char=self.dialect.quote, newlines_in_values=True
-            ),
-            convert_options=csv.ConvertOptions(
-                column_types=self._types,
-                include_columns=names,
-                null_values=sorted(GAPS.union(csv.ConvertOptions().null_values)),
-                decimal_point=self.dialect.decimal,
-            ),
+            self.dialect,
+            self._header,
+            self._names,
+            types=self._types,
+            include=names,
+            block_bytes=self._block_bytes,
         )
 
     def _parsing(self) -> AbstractContextManager[None]:
@@ -210,3 +206,57 @@ class CsvSource(FileSource):
         """Return the number of rows after parsing and converting all of them."""
         with self._reader(self._selection.names()) as reader:
             return sum(batch.num_rows for batch in reader)
+
+
+def all_named(header: Header) -> list[str]:
+    """Return the column names, with one for a column without, such as the index of a data frame."""
+    return header.names if UNNAMED in header.names else [name or UNNAMED for name in header.names]
+
+
+def text_batches(
+    path: Path, dialect: Dialect, header: Header, names: list[str], include: list[str]
+) -> Iterator[Any]:
+    """Yield the columns in ``include`` as text, in batches of pyarrow."""
+    text = dict.fromkeys(include, pyarrow().string())
+    with (
+        parsing(path, dialect, header),
+        open_csv(
+            path, dialect, header, names, types=text, include=include, block_bytes=TEXT_BYTES
+        ) as reader,
+    ):
+        yield from reader
+
+
+def open_csv(
+    path: Path,
+    dialect: Dialect,
+    header: Header,
+    names: list[str],
+    *,
+    types: dict[str, Any],
+    include: list[str] | None,
+    block_bytes: int,
+) -> Any:
+    """Open a file for parsing by pyarrow: columns by ``names``, of the ``types`` that are known."""
+    csv = pyarrow(".csv")
+    # pyarrow removes a byte order mark itself, and converts other encodings in Python.
+    utf8 = dialect.encoding in ("utf-8", "utf-8-sig")
+    return csv.open_csv(
+        path,
+        read_options=csv.ReadOptions(
+            use_threads=False,
+            block_size=block_bytes,
+            column_names=names,
+            skip_rows_after_names=header.skip,
+            encoding="utf8" if utf8 else dialect.encoding,
+        ),
+        parse_options=csv.ParseOptions(
+            delimiter=dialect.delimiter, quote_char=dialect.quote, newlines_in_values=True
+        ),
+        convert_options=csv.ConvertOptions(
+            column_types=types,
+            include_columns=include,
+            null_values=sorted(GAPS.union(csv.ConvertOptions().null_values)),
+            decimal_point=dialect.decimal,
+        ),
+    )
