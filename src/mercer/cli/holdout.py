@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import RowSource
-from mercer.estimators.targets import ROWS, missing
+from mercer.estimators.targets import ROWS
 from mercer.rows.kept import KeptSource
+from mercer.rows.labels import missing
 from mercer.validation import check_number
 
 

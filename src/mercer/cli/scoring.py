@@ -10,7 +10,8 @@ from sklearn.metrics import r2_score
 
 from mercer.contracts import RowSource
 from mercer.estimators import KernelClassifier
-from mercer.estimators.targets import ROWS, as_numbers, known_labels, missing
+from mercer.estimators.targets import ROWS, as_numbers, known_labels
+from mercer.rows.labels import missing
 
 #: What scores are called in tables.
 TITLES = {"accuracy": "test accuracy", "r2": "test R\N{SUPERSCRIPT TWO}", "rmse": "test RMSE"}

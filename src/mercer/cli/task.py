@@ -10,7 +10,8 @@ import numpy as np
 
 from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred, styles_of
 from mercer.contracts import RowSource
-from mercer.estimators.targets import ROWS, known_labels, missing
+from mercer.estimators.targets import ROWS, known_labels
+from mercer.rows.labels import missing
 from mercer.validation import check_choice, warn
 
 TASKS = ("auto", "regression", "classification")

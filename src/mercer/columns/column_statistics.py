@@ -128,8 +128,8 @@ class LevelSums:
     levels: Array  # (L,) str, or buckets
     sums: Array  # (folds, L + 1, 2 + 2k); the last level is a gap
     counts: Array  # (L,) rows
-    styles: tuple[NumberStyle, ...]  # under which all levels are numbers
-    formats: tuple[DateFormat, ...]  # under which all levels are dates
+    styles: frozenset[NumberStyle]  # under which all levels are numbers
+    formats: frozenset[DateFormat]  # under which all levels are dates
     hashed: bool = False
     ordered: bool = False
 
@@ -141,7 +141,7 @@ class LevelSums:
         size, outputs = len(column.levels), Y.shape[1]
         codes = np.where(column.codes < 0, size, column.codes)
         at = folds * (size + 1) + codes
-        known = ~np.isnan(Y).any(axis=1)
+        known = np.asarray(~np.isnan(Y).any(axis=1))
         labelled = np.where(known, weight, 0.0)
         Y = np.where(known[:, None], Y, 0.0)
         parts = [weight, labelled]
@@ -156,8 +156,8 @@ class LevelSums:
             column.levels,
             sums,
             counts[:-1],
-            () if column.declared else tuple(sorted(styles_of(column.levels), key=str)),
-            () if column.declared else tuple(sorted(formats_of(column.levels), key=str)),
+            frozenset() if column.declared else styles_of(column.levels),
+            frozenset() if column.declared else formats_of(column.levels),
             ordered=column.ordered,
         )
         return found if size <= found.most else found.bucketed()
@@ -189,8 +189,8 @@ class LevelSums:
             levels,
             sums,
             counts,
-            tuple(style for style in left.styles if style in right.styles),
-            tuple(format for format in left.formats if format in right.formats),
+            left.styles & right.styles,
+            left.formats & right.formats,
             left.hashed,
             left.ordered and right.ordered and np.array_equal(left.levels, right.levels),
         )
@@ -203,7 +203,8 @@ class LevelSums:
         bucket = (level_hashes(self.levels) % np.uint64(BUCKETS)).astype(np.intp)
         used, at = np.unique(bucket, return_inverse=True)
         sums = np.zeros((FOLDS, len(used) + 1, self.sums.shape[2]))
-        np.add.at(sums, (slice(None), at), self.sums[:, :-1])
+        for place, bucketed in enumerate(at):
+            sums[:, bucketed] += self.sums[:, place]
         sums[:, -1] = self.sums[:, -1]
         levels = np.empty(len(used), dtype=object)
         levels[:] = [str(number) for number in used]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mercer.columns.table_encoder import refuse_gaps
@@ -18,7 +18,6 @@ from mercer.rows.shards import Shard
 EAGER_BYTES = 2**30
 
 
-@dataclass(frozen=True)
 class EncodedSource:
     """The rows of a source, encoded block by block.
 
@@ -36,41 +35,22 @@ class EncodedSource:
         Whether gaps are errors.
     """
 
-    source: Any
-    encoding: TableEncoding
-    training: bool = True
-    notes: list[Any] | None = None
-    refuse: bool = False
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.source.n_rows)
-
-    @property
-    def n_features(self) -> int:
-        """The number of encoded columns."""
-        return len(self.encoding.feature_names)
-
-    @property
-    def feature_names(self) -> list[str]:
-        """The names of the encoded columns."""
-        return self.encoding.feature_names
-
-    @property
-    def has_target(self) -> bool:
-        """Whether rows have targets."""
-        return bool(self.source.has_target)
-
-    @property
-    def has_query(self) -> bool:
-        """Whether rows have queries."""
-        return bool(getattr(self.source, "has_query", False))
-
-    @property
-    def label(self) -> str:
-        """What the rows are, for messages."""
-        return str(getattr(self.source, "label", "the rows"))
+    def __init__(
+        self,
+        source: Any,
+        encoding: TableEncoding,
+        training: bool = True,
+        notes: list[Any] | None = None,
+        refuse: bool = False,
+    ) -> None:
+        self.source, self.encoding, self.training = source, encoding, training
+        self.notes, self.refuse = notes, refuse
+        self.n_rows: int = source.n_rows
+        self.n_features = len(encoding.feature_names)
+        self.feature_names: list[str] | None = encoding.feature_names
+        self.has_target: bool = source.has_target
+        self.has_query: bool = getattr(source, "has_query", False)
+        self.label = str(getattr(source, "label", "the rows"))
 
     @property
     def resident_bytes(self) -> int:
@@ -107,7 +87,10 @@ class EncodedSource:
 
     def split(self, parts: int) -> list[RowSource]:
         """Split into sources of consecutive rows."""
-        return [replace(self, source=part) for part in self.source.split(parts)]
+        return [
+            EncodedSource(part, self.encoding, self.training, self.notes, self.refuse)
+            for part in self.source.split(parts)
+        ]
 
 
 def encoded_source(

@@ -171,8 +171,7 @@ class _Column:
             return self.ordered(sums, np.array(asked, dtype=object))
         if asked == "ordered" or (asked is None and sums.ordered):
             return self.ordered(sums, sums.levels)
-        formats = frozenset(sums.formats)
-        style, format = preferred(frozenset(sums.styles)), preferred_format(formats)
+        style, format = preferred(sums.styles), preferred_format(sums.formats)
         if asked == "number" or (asked is None and style is not None):
             if style is None and not sums.hashed:  # of declared categories
                 style = preferred(styles_of(sums.levels))
@@ -182,7 +181,7 @@ class _Column:
         if asked == "date" or (asked is None and format is not None):
             if format is None:
                 raise self.misfit("text that is not all dates")
-            if is_ambiguous(formats):
+            if is_ambiguous(sums.formats):
                 warn(
                     f"the dates of column {self.name!r} could be day/month or month/day, and are "
                     f"read as {format.value}: write them as year-month-day if that is wrong"

@@ -23,6 +23,10 @@ ROWS = 8192
 LABELS = 100_000
 
 
+def _none() -> Array:
+    return np.zeros(0)
+
+
 @dataclass(frozen=True)
 class Look:
     """What a shard contains: a table with the kind of each column, an array, or sparse rows."""
@@ -31,9 +35,9 @@ class Look:
     unlabelled: int
     form: str  # "table", "array" or "sparse"
     kinds: dict[str, str] = field(default_factory=dict)
-    weight: Array | None = None  # (d,), of the values that are there
-    total: Array | None = None  # (d,), the weighted sum of values
-    gaps: Array | None = None  # (d,)
+    weight: Array = field(default_factory=_none)  # (d,), of the values that are there
+    total: Array = field(default_factory=_none)  # (d,), the weighted sum of values
+    gaps: Array = field(default_factory=_none)  # (d,)
 
 
 def look_at(source: RowSource) -> Look:
@@ -68,9 +72,10 @@ def look_at(source: RowSource) -> Look:
 def encoding_of_arrays(looks: Sequence[Look], names: Sequence[str]) -> TableEncoding:
     """Return the encoding of an array of numbers: gaps are filled by the mean of their column."""
     rows = sum(look.rows for look in looks)
-    weight = sum((look.weight for look in looks), np.zeros(len(names)))
-    total = sum((look.total for look in looks), np.zeros(len(names)))
-    gaps = sum((look.gaps for look in looks), np.zeros(len(names), dtype=np.intp))
+    weight, total, gaps = (
+        np.sum([getattr(look, name) for look in looks], axis=0)
+        for name in ("weight", "total", "gaps")
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         mean = np.divide(total, weight, out=np.zeros(len(names)), where=weight > 0)
     many = gaps >= max(1.0, MANY_GAPS * rows)

@@ -35,6 +35,7 @@ def asked_encoder(estimator: Any) -> TableEncoder | None:
     check_choice(getattr(estimator, "unlabelled", "drop"), "unlabelled", ["drop", "use"])
     if columns is None or is_pairwise(estimator.kernel):
         return None
+    encoder: TableEncoder
     if isinstance(columns, TableEncoder):
         encoder = clone(columns)
     elif isinstance(columns, Mapping):
@@ -85,7 +86,7 @@ def as_given(rows: RowSet, encoding: TableEncoding) -> bool:
     looks: list[Look] = [fact.look for fact in rows.facts]
     if any(look.form == "table" for look in looks) or not encoding.is_identity:
         return False
-    return not any(look.gaps is not None and look.gaps.any() for look in looks)
+    return not any(look.gaps.any() for look in looks)
 
 
 def differing(kinds: list[dict[str, str]]) -> frozenset[str]:

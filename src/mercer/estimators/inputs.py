@@ -77,7 +77,7 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
         raw = takes_tables(estimator)
         source = X if isinstance(X, RowSource) else as_source(X, y, weight, query, raw=raw)
         if not raw and getattr(source, "raw", False):
-            source = source.as_numbers()  # type: ignore[attr-defined]
+            source = as_numeric(source)
         if X is source and not (y is None and weight is None and query is None):
             as_source(X, y, weight, query)  # raises an error that says why
         if not source.has_target:
@@ -134,6 +134,12 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
     return in_query_order(RowInput(source, bool(absent.any()), present))
 
 
+def as_numeric(source: Any) -> RowSource:
+    """Return a raw source as one of numbers."""
+    numbers: RowSource = source.as_numbers()
+    return numbers
+
+
 def in_query_order(rows: RowInput) -> RowInput:
     """Sort the rows of an array by query, if there are queries."""
     source = rows.source
@@ -165,7 +171,8 @@ def with_named_columns(X: Any, y: Any, weight: Any, query: Any) -> tuple[Any, An
         np.asarray(X[value]) if isinstance(value, str) else value for value in (y, weight, query)
     ]
     rest = [name for name in columns if str(name) not in named]
-    return X.select(rest) if hasattr(X, "column_names") else X[rest], *parts  # type: ignore[return-value]
+    others = X.select(rest) if hasattr(X, "column_names") else X[rest]
+    return others, parts[0], parts[1], parts[2]
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -253,7 +260,7 @@ def rows_to_predict(estimator: Any, X: Any) -> RowSource:
         if needed is None or X.feature_names != needed:
             check_features(estimator, X, reset=False)
         if getattr(X, "raw", False) and not takes_tables(estimator):
-            return X.as_numbers()  # type: ignore[attr-defined]
+            return as_numeric(X)
         return X
     rows = validated_rows(estimator, X, reset=False)
     return ArraySource(rows, feature_names=None if names is None else list(names))

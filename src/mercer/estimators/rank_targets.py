@@ -48,7 +48,7 @@ class RankTargets(RegressionTargets):
     pairs: PairWeights | None = None
 
     @classmethod
-    def of_source(cls, source: RowSource, weighting: Any, seed: int) -> RankTargets:
+    def of_queries(cls, source: RowSource, weighting: Any, seed: int) -> RankTargets:
         """Compute scale and queries from a source."""
         found = RegressionTargets.of_source(source, True)
         return cls(**vars(found), weighting=weighting, seed=seed)._with(

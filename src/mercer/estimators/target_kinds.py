@@ -127,7 +127,7 @@ class Relevance:
 
     def of_source(self, source: RowSource) -> RankTargets:
         """Compute scale and queries from a source."""
-        return self._checked(RankTargets.of_source(source, self.weighting, self.seed))
+        return self._checked(RankTargets.of_queries(source, self.weighting, self.seed))
 
     def pooled(self, summaries: Sequence[RankSummary]) -> RankTargets:
         """Compute scale and queries from the summaries of shards."""

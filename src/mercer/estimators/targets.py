@@ -94,7 +94,7 @@ class RegressionTargets(RowTargets):
         origin = shares @ means if intercept else np.zeros(means.shape[1])
         variances = np.array([s.variance for s in summaries])
         spread = np.sqrt(shares @ (variances + (means - origin) ** 2))
-        written = [frozenset(s.styles) for s in summaries if s.styles is not None]
+        written = [s.styles for s in summaries if s.styles is not None]
         style = None if not written else preferred(frozenset.intersection(*written))
         if written and style is None:
             raise not_numbers("text")
@@ -134,7 +134,7 @@ class TargetSummary:
     mean: Array  # (k,)
     variance: Array  # (k,)
     columns: bool
-    styles: tuple[NumberStyle, ...] | None = None  # how numbers may be written, if they are text
+    styles: frozenset[NumberStyle] | None = None  # how numbers may be written, if they are text
 
     @classmethod
     def of(cls, source: RowSource) -> TargetSummary:
@@ -146,8 +146,7 @@ class TargetSummary:
         known = values[~missing(values)]
         if not len(known):
             known = np.zeros((1, values.shape[1]))
-        written = None if styles is None else tuple(styles)
-        return cls(len(known), known.mean(axis=0), known.var(axis=0), np.ndim(y) == 2, written)
+        return cls(len(known), known.mean(axis=0), known.var(axis=0), np.ndim(y) == 2, styles)
 
 
 def classes_of(source: RowSource) -> Array:

@@ -193,7 +193,7 @@ class CsvSource(FileSource):
                 try:
                     return self._count()
                 except pa.ArrowInvalid as error:
-                    name = column_of(str(error), self._names)
+                    name = column_of(str(error), self._names) or ""
                     if name in whole:
                         whole.remove(name)
                         self._types[name] = pa.float64()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,6 @@ from mercer.rows.checks import check_indices
 from mercer.rows.chunks import even_cuts
 
 
-@dataclass(frozen=True)
 class KeptSource:
     """The rows of a source at increasing ``indices``; blocks may be shorter than asked for.
 
@@ -26,39 +24,14 @@ class KeptSource:
         The rows to keep, in increasing order.
     """
 
-    source: Any
-    indices: Array
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows that are kept."""
-        return len(self.indices)
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns."""
-        return int(self.source.n_features)
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        """The names of the columns."""
-        names: list[str] | None = self.source.feature_names
-        return names
-
-    @property
-    def has_target(self) -> bool:
-        """Whether rows have targets."""
-        return bool(self.source.has_target)
-
-    @property
-    def has_query(self) -> bool:
-        """Whether rows have queries."""
-        return bool(getattr(self.source, "has_query", False))
-
-    @property
-    def label(self) -> str:
-        """What the rows are, for messages."""
-        return str(getattr(self.source, "label", "the rows"))
+    def __init__(self, source: Any, indices: Array) -> None:
+        self.source, self.indices = source, indices
+        self.n_rows = len(indices)
+        self.n_features: int = source.n_features
+        self.feature_names: list[str] | None = source.feature_names
+        self.has_target: bool = source.has_target
+        self.has_query: bool = getattr(source, "has_query", False)
+        self.label = str(getattr(source, "label", "the rows"))
 
     @property
     def resident_bytes(self) -> int:

@@ -48,7 +48,9 @@ class Coded:
 
     def values(self) -> Array:
         """Return the text itself, None for gaps."""
-        return np.append(self.levels, None)[self.codes]
+        known = np.empty(len(self.levels) + 1, dtype=object)
+        known[:-1] = self.levels
+        return np.asarray(known[self.codes])
 
     def used(self) -> Coded:
         """Return the same column without levels that do not occur."""
@@ -115,8 +117,9 @@ def text_of(value: Any) -> str:
     ('94103', '0.30000000000000004', 'True')
     """
     if isinstance(value, (float, np.floating)):
-        whole = float(value).is_integer() and abs(value) < 1e15
-        return str(int(value)) if whole else repr(float(value))
+        value = float(value)
+        whole = value.is_integer() and abs(value) < 1e15
+        return str(int(value)) if whole else repr(value)
     return str(value)
 
 
@@ -196,7 +199,7 @@ class Table:
         """Return the columns as rows of float64; raise ValueError if one holds no numbers."""
         out = np.empty(self.shape)
         for index, (name, column) in enumerate(self.columns.items()):
-            if kind_of_column(column) != "number":
+            if isinstance(column, Coded) or kind_of_column(column) != "number":
                 raise ValueError(
                     f"feature columns must be numeric, but column {name!r} contains "
                     f"{kind_of_column(column)}: use columns='auto', or exclude it"
