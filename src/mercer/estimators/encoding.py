@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from mercer.columns import TableEncoder, TableEncoding
 from mercer.columns.encoded_source import encoded_rows, encoded_source
-from mercer.columns.looking import LABELS, Look, encoding_of_arrays
+from mercer.columns.looking import LABELS, Look, encoding_of_arrays, look_at
 from mercer.columns.table_encoder import warn_of
 from mercer.columns.table_sums import as_table, sums_of_rows
 from mercer.contracts import Array, RowSource, Targets
@@ -58,7 +58,7 @@ def with_encoded_columns(estimator: Any, rows: RowSet, targets: Targets, *, firs
         known = None if fitted is None else fitted.encoding_
         return rows if known is None or as_given(rows, known) else encoded_rows(rows, known)
     encoder = asked_encoder(estimator)
-    looks: list[Look] = [fact.look for fact in rows.facts]
+    looks = looks_of(rows)
     forms = {look.form for look in looks}
     arrays = "array" in forms and not (encoder is not None and encoder.types)
     if encoder is None or "sparse" in forms or (arrays and encoder.missing == "error"):
@@ -81,9 +81,23 @@ def with_encoded_columns(estimator: Any, rows: RowSet, targets: Targets, *, firs
     return rows if as_given(rows, encoding) else encoded_rows(rows, encoding)
 
 
+def looks_of(rows: RowSet) -> list[Look]:
+    """Return the first look at every shard; it was taken when the shards were placed, or is now."""
+    known: list[Look] = [fact.look for fact in rows.facts]
+    if all(look is not None for look in known):
+        return known
+    return rows.map(look_at_shard, label="looking")
+
+
+def look_at_shard(shard: Shard) -> Look:
+    """Task: return what a shard contains."""
+    with shard.naming():
+        return look_at(shard.source)
+
+
 def as_given(rows: RowSet, encoding: TableEncoding) -> bool:
     """Return whether rows are arrays without gaps, which need no encoding."""
-    looks: list[Look] = [fact.look for fact in rows.facts]
+    looks = looks_of(rows)
     if any(look.form == "table" for look in looks) or not encoding.is_identity:
         return False
     return not any(look.gaps.any() for look in looks)
@@ -129,7 +143,7 @@ def warn_of_notes(notes: list[Any], rows: int) -> None:
 
 def with_labels_only(rows: RowSet) -> RowSet:
     """Leave out rows without a label, and say how many."""
-    absent = [fact.look.unlabelled for fact in rows.facts]
+    absent = [look.unlabelled for look in looks_of(rows)]
     if not any(absent):
         return rows
     counts = [fact.rows - number for fact, number in zip(rows.facts, absent, strict=True)]
