@@ -246,8 +246,8 @@ def target_columns(y: Any) -> Array:
     if len(classes) > 2 and values.dtype.kind == "f":
         return values.astype(np.float64)[:, None]
     if len(classes) <= 2:
-        return (codes == len(classes) - 1).astype(np.float64)[:, None]
-    return (codes[:, None] == np.arange(len(classes))).astype(np.float64)
+        return np.asarray(codes == len(classes) - 1, dtype=np.float64)[:, None]
+    return np.asarray(codes[:, None] == np.arange(len(classes)), dtype=np.float64)
 
 
 def refuse_gaps(surprises: Mapping[str, tuple[int, int]]) -> None:

@@ -161,7 +161,8 @@ def with_named_columns(X: Any, y: Any, weight: Any, query: Any) -> tuple[Any, An
         np.asarray(X[value]) if isinstance(value, str) else value for value in (y, weight, query)
     ]
     rest = [name for name in columns if str(name) not in named]
-    return X.select(rest) if hasattr(X, "column_names") else X[rest], *parts  # type: ignore[return-value]
+    y, weight, query = parts
+    return X.select(rest) if hasattr(X, "column_names") else X[rest], y, weight, query
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:

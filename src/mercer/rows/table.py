@@ -6,9 +6,9 @@ A column is an array of float64 (NaN for a gap), of datetime64 (NaT), or :class:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -115,8 +115,9 @@ def text_of(value: Any) -> str:
     ('94103', '0.30000000000000004', 'True')
     """
     if isinstance(value, (float, np.floating)):
-        whole = float(value).is_integer() and abs(value) < 1e15
-        return str(int(value)) if whole else repr(float(value))
+        number = float(value)
+        whole = number.is_integer() and abs(number) < 1e15
+        return str(int(number)) if whole else repr(number)
     return str(value)
 
 
@@ -133,15 +134,16 @@ def without_gap_words(column: Coded) -> Coded:
     return replace(column, codes=renamed[column.codes], levels=column.levels[~gaps])
 
 
+@dataclass(eq=False, repr=False)
 class Table:
     """Rows of named columns of any kind, which slice and join like the rows of an array.
 
     Parameters
     ----------
-    columns : mapping of str to Column
+    columns : dict of str to Column
         All of the same length.
-    n_rows : int or None
-        The number of rows, if there may be no columns.
+    n_rows : int
+        The number of rows; -1 is that of the columns.
 
     Examples
     --------
@@ -150,14 +152,14 @@ class Table:
     ((2, 2), ['b'], {'size': 'number', 'kind': 'text'})
     """
 
-    dtype = np.dtype(object)
-    ndim = 2
+    columns: dict[str, Column]
+    n_rows: int = -1
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(object)
+    ndim: ClassVar[int] = 2
 
-    def __init__(self, columns: Mapping[str, Column], n_rows: int | None = None) -> None:
-        self.columns = dict(columns)
-        if n_rows is None:
-            n_rows = len(next(iter(self.columns.values())))
-        self.n_rows = n_rows
+    def __post_init__(self) -> None:
+        if self.n_rows < 0:
+            self.n_rows = len(next(iter(self.columns.values())))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -10,7 +10,8 @@ anything else is an object with one of these keys:
 - ``labels``: an array of text (``dtype`` "U") or of Python objects (``dtype`` "O")
 - ``scalar``: a NumPy scalar, as a tensor without dimensions
 - ``float``: "inf", "-inf" or "nan"
-- ``tuple``, ``dict``: a tuple or a dict; ``pairs`` is a dict whose keys are not all text
+- ``tuple``, ``set``, ``dict``: a tuple, a frozenset or a dict; ``pairs`` is a dict whose keys are
+  not all text
 """
 
 from __future__ import annotations
@@ -86,6 +87,8 @@ class Encoder:
             return [self.value(item, f"{name}.{i}") for i, item in enumerate(value)]
         if isinstance(value, tuple):
             return {"tuple": self.value(list(value), name)}
+        if isinstance(value, frozenset):
+            return {"set": self.value(sorted(value, key=repr), name)}
         if isinstance(value, dict):
             if all(isinstance(key, str) for key in value):
                 return {"dict": self.mapping(value, name)}
@@ -193,6 +196,11 @@ class Decoder:
             return float(document["float"])
         if keys == {"tuple"} and isinstance(document["tuple"], list):
             return tuple(self.value(document["tuple"], name, depth + 1))
+        if keys == {"set"} and isinstance(document["set"], list):
+            try:
+                return frozenset(self.value(document["set"], name, depth + 1))
+            except TypeError as error:
+                raise DamagedFileError(f"{name} has values that no set can have") from error
         if keys == {"dict"}:
             return self.mapping(document["dict"], name, depth)
         if keys == {"pairs"}:
