@@ -35,8 +35,10 @@ class TableSums:
     Y: Array  # encoded targets of the sample, NaN for rows without one
 
     @classmethod
-    def of(cls, table: Table, weight: Array | None, Y: Array, start: int = 0) -> TableSums:
-        """Return the sums of a block of rows."""
+    def of(
+        cls, table: Table, weight: Array | None, Y: Array, start: int = 0, sample: int = SAMPLE
+    ) -> TableSums:
+        """Return the sums of a block of rows, with a sample of at most so many."""
         w = np.ones(table.n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
         hashes = row_hashes(table)
         folds = folds_of(hashes)
@@ -49,7 +51,7 @@ class TableSums:
             else:
                 check_no_infinity(column, name, start)
                 columns[name] = NumberSums.of(column, w)
-        keep = smallest(hashes)
+        keep = smallest(hashes)[:sample]
         return cls(table.n_rows, columns, table[keep], hashes[keep], Y[keep])
 
     def __add__(self, other: TableSums) -> TableSums:
@@ -118,7 +120,10 @@ def sums_of_shard(shard: Shard, targets: Targets, text: frozenset[str]) -> Table
     with shard.naming():
         for block in source.blocks(ROWS):
             table = with_text(as_table(block.X, source.feature_names), text)
-            part = TableSums.of(table, block.weight, encoded_targets(block, targets), block.start)
+            # Columns of an array are what they are, so no row of it has to leave its shard.
+            sample = SAMPLE if isinstance(block.X, Table) else 0
+            Y = encoded_targets(block, targets)
+            part = TableSums.of(table, block.weight, Y, block.start, sample)
             total = part if total is None else total + part
             shard.report("columns", block.start + block.n_rows)
     assert total is not None
