@@ -158,6 +158,55 @@ def test_lists_of_files_and_dask_frames_over_shards(whole, engine, tmp_path):
     check_same(fitted(name, rows, points, engine=engine), model)
 
 
+def test_rows_that_are_encoded_in_every_pass(whole, engine, tmp_path, monkeypatch):
+    name, model, points = whole
+    monkeypatch.setattr("mercer.columns.encoded_source.EAGER_BYTES", 0)
+    check_same(fitted(name, TABLE, points, FULL), model)
+    check_same(fitted(name, write("csv", columns_for(name), tmp_path), points), model)
+
+
+@pytest.mark.parametrize("name", ["regressor", "classifier"])
+def test_a_checkpoint_has_what_was_learned_of_the_columns(name, engine, tmp_path):
+    basis = Landmarks(25)
+    settings = {"shards": 4, "engine": engine, "checkpoint": tmp_path / "kept"}
+    first = fitted(name, TABLE, basis, FULL, **settings)
+    for path in sorted((tmp_path / "kept").glob("*.safetensors"))[-2:]:
+        path.unlink()  # as if the fit had been stopped before
+    again = fitted(name, TABLE, basis, FULL, **settings)
+    np.testing.assert_array_equal(decide(again), decide(first))
+    assert again.columns_.encoding_.describe() == first.columns_.encoding_.describe()
+
+
+def test_rows_in_any_order(whole):
+    name, model, points = whole
+    order = np.random.default_rng(5).permutation(N)
+    if name == "ranker":  # rows of a query stay together
+        order = np.arange(N).reshape(-1, 8)[np.random.default_rng(5).permutation(N // 8)].ravel()
+    shuffled = FULL.iloc[order].reset_index(drop=True)
+    check_same(fitted(name, shuffled[TABLE.columns], points, shuffled), model)
+
+
+@pytest.mark.parametrize("name", ["regressor", "classifier"])
+def test_a_weight_of_2_is_a_repeated_row(name, engine):
+    weight = np.random.default_rng(6).integers(1, 4, N)
+    cls, target, _ = FITS[name]
+    again = FULL.loc[np.repeat(np.arange(N), weight)].reset_index(drop=True)
+    settings = {**SETTINGS, "basis": Landmarks(25)}
+    points = cls(**settings).fit(TABLE, FULL[target]).basis_.landmarks_
+    settings["basis"] = Landmarks(sampling=points)
+    repeated = cls(**settings).fit(again[TABLE.columns], again[target])
+    for more in ({}, {"shards": 5, "engine": engine}):
+        found = cls(**settings, **more).fit(TABLE, FULL[target], weight)
+        mine, theirs = (
+            np.outer(part.columns_.encoding_.encoders[2].values, part._targets.scale)
+            + getattr(part._targets, "origin", 0.0)  # that of y without weights
+            for part in (found, repeated)
+        )
+        np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-10)
+        if name == "classifier":
+            np.testing.assert_allclose(decide(found), decide(repeated), atol=1e-7)
+
+
 def test_a_partition_without_rows_and_one_of_gaps(engine):
     table = FULL[[*TABLE.columns, "y"]].copy()
     table.loc[:80, ["kind", "size"]] = None
@@ -231,6 +280,16 @@ def test_rows_without_a_label(source, engine, tmp_path):
     found = KernelRegressor(**settings, unlabelled="use", engine=engine).fit(X, "y")
     check_same(found, used)
     assert found.columns_.encoding_.gaps != whole.columns_.encoding_.gaps
+
+
+def test_a_warm_start_goes_on_with_the_same_columns():
+    settings = {**SETTINGS, "basis": Landmarks(20), "warm_start": True}
+    model = KernelRegressor(**settings).fit(TABLE, y)
+    before = model.columns_.encoding_.describe()
+    model.set_params(alpha=1e-1).fit(TABLE, y)
+    assert model.columns_.encoding_.describe() == before
+    cold = KernelRegressor(**{**settings, "alpha": 1e-1, "warm_start": False}).fit(TABLE, y)
+    np.testing.assert_allclose(decide(model), decide(cold), rtol=1e-8)
 
 
 @pytest.mark.parametrize("of", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])

@@ -37,9 +37,18 @@ class TableSums:
 
     @classmethod
     def of(
-        cls, table: Table, weight: Array | None, Y: Array, start: int = 0, gaps: bool = True
+        cls,
+        table: Table,
+        weight: Array | None,
+        Y: Array,
+        start: int = 0,
+        gaps: bool = True,
+        sample: int = SAMPLE,
     ) -> TableSums:
-        """Return the sums of a block of rows; infinity, and gaps unless allowed, are errors."""
+        """Return the sums of a block, and a sample of at most so many rows of it.
+
+        Infinity is an error, and so are gaps unless they are allowed.
+        """
         for number, column in enumerate(table.columns.values()):
             check_values(column, number, table.names, start, gaps)
         w = np.ones(table.n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -53,7 +62,7 @@ class TableSums:
                 columns[name] = DateSums.of(column, w)
             else:
                 columns[name] = NumberSums.of(column, w)
-        keep = smallest(hashes)
+        keep = smallest(hashes)[:sample]
         return cls(table.n_rows, columns, table[keep], hashes[keep], Y[keep])
 
     def __add__(self, other: TableSums) -> TableSums:
@@ -129,8 +138,10 @@ def sums_of_shard(shard: Shard, targets: Targets, text: frozenset[str], gaps: bo
     with shard.naming():
         for block in source.blocks(ROWS):
             table = with_text(as_table(block.X, source.feature_names), text)
+            # Columns of an array are what they are, so no row of it has to leave its shard.
+            sample = SAMPLE if isinstance(block.X, Table) else 0
             Y = encoded_targets(block, targets)
-            part = TableSums.of(table, block.weight, Y, block.start, gaps)
+            part = TableSums.of(table, block.weight, Y, block.start, gaps, sample)
             total = part if total is None else total + part
             shard.report("table", block.start + block.n_rows)
     assert total is not None

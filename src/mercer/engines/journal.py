@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +84,10 @@ class Journal:
         """Return a value that is sent once."""
         return self._engine.share(value)
 
-    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> _Later:
+    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
         """Defer a task over items until a result of it is needed."""
-        return _Later(lambda: self._engine.hold(task, _now(items), *common), len(items))
+        results = _Later(lambda: self._engine.hold(task, _now(items), *common))
+        return [_Item(results, number) for number in range(len(items))]
 
     def map(
         self,
@@ -146,24 +149,29 @@ def _read_head(path: Path) -> dict[str, Any]:
     return found
 
 
-class _Later(list[Any]):
-    """Items that are computed when they are first needed."""
+class _Later:
+    """Results that are computed when one of them is first needed."""
 
-    def __init__(self, make: Callable[[], list[Any]], count: int) -> None:
-        super().__init__([None] * count)
-        self._make: Callable[[], list[Any]] | None = make
+    def __init__(self, make: Callable[[], Sequence[Any]]) -> None:
+        self._make = make
 
-    def now(self) -> list[Any]:
-        """Return the items."""
-        if self._make is not None:
-            self[:] = self._make()
-            self._make = None
-        return self
+    @cached_property
+    def results(self) -> Sequence[Any]:
+        """The results."""
+        return self._make()
 
     def __getitem__(self, at: Any) -> Any:
         """Return some of the items, computed."""
         return list.__getitem__(self.now(), at)
 
 
-def _now(items: Sequence[Any]) -> Sequence[Any]:
-    return items.now() if isinstance(items, _Later) else items
+@dataclass(frozen=True)
+class _Item:
+    """One of these results; any of them can be picked before they are computed."""
+
+    later: _Later
+    number: int
+
+
+def _now(items: Sequence[Any]) -> list[Any]:
+    return [item.later.results[item.number] if isinstance(item, _Item) else item for item in items]

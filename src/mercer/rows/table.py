@@ -117,9 +117,9 @@ def text_of(value: Any) -> str:
     ('94103', '0.30000000000000004', 'True')
     """
     if isinstance(value, (float, np.floating)):
-        value = float(value)
-        whole = value.is_integer() and abs(value) < 1e15
-        return str(int(value)) if whole else repr(value)
+        number = float(value)
+        whole = number.is_integer() and abs(number) < 1e15
+        return str(int(number)) if whole else repr(number)
     return str(value)
 
 
@@ -136,7 +136,7 @@ def without_gap_words(column: Coded) -> Coded:
     return replace(column, codes=renamed[column.codes], levels=column.levels[~gaps])
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Table:
     """Rows of named columns of any kind, which slice and join like the rows of an array.
 
@@ -156,8 +156,7 @@ class Table:
 
     columns: dict[str, Column]
     n_rows: int = -1
-
-    dtype: ClassVar[Any] = np.dtype(object)
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(object)
     ndim: ClassVar[int] = 2
 
     def __post_init__(self) -> None:

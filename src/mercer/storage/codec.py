@@ -10,7 +10,8 @@ anything else is an object with one of these keys:
 - ``labels``: an array of text (``dtype`` "U") or of Python objects (``dtype`` "O")
 - ``scalar``: a NumPy scalar, as a tensor without dimensions
 - ``float``: "inf", "-inf" or "nan"
-- ``tuple``, ``dict``: a tuple or a dict; ``pairs`` is a dict whose keys are not all text
+- ``tuple``, ``set``, ``dict``: a tuple, a frozenset or a dict; ``pairs`` is a dict whose keys are
+  not all text
 """
 
 from __future__ import annotations
