@@ -21,6 +21,7 @@ from benchmarks import (
     exact,
     full_kernel,
     memory,
+    mixed,
     path,
     pool,
     products,
@@ -50,6 +51,7 @@ class Section:
 TABLES = "tables"
 SECTIONS = {
     TABLES: Section("All defaults on raw tables", tables.run, None),
+    "mixed": Section("Tables with categories, dates and gaps", mixed.run, None),
     "speed": Section("Fit and predict", speed.run),
     "accuracy": Section("Accuracy of float32", accuracy.run, None),
     "path": Section("Choosing alpha", path.run),

@@ -160,6 +160,7 @@ def _seen_from_here(link: re.Match[str]) -> str:
 PUBLIC = [
     "mercer",
     "mercer.bases",
+    "mercer.columns",
     "mercer.combine",
     "mercer.datasets",
     "mercer.engines",

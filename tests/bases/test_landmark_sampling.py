@@ -153,7 +153,7 @@ def test_rows_that_are_not_finite_are_named(sampling):
     wrong = X.copy()
     wrong[321, 1] = np.nan
     with pytest.raises(ValueError, match="NaN at row 321, column 1"):
-        KernelRegressor(KERNEL, Landmarks(M, sampling), 1e-3).fit(wrong, Y)
+        KernelRegressor(KERNEL, Landmarks(M, sampling), 1e-3, missing="error").fit(wrong, Y)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "linear"])

@@ -112,7 +112,8 @@ def test_delimiter_and_decimal_are_taken_as_given(run):
 def test_missing_error_refuses_gaps(run, table):
     result = run("fit", "houses.csv", "--target", "price", "--missing", "error", "--id", "code")
     assert result.exit_code == 2
-    assert "15 of 150 values of column 'size' are missing; use --missing fill" in result.stderr
+    assert "NaN at row 3, column 0 ('size')" in result.stderr
+    assert "use --missing fill" in result.stderr
     assert not Path("houses.mercer").exists()
 
 

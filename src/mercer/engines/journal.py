@@ -160,10 +160,6 @@ class _Later:
         """The results."""
         return self._make()
 
-    def __getitem__(self, at: Any) -> Any:
-        """Return some of the items, computed."""
-        return list.__getitem__(self.now(), at)
-
 
 @dataclass(frozen=True)
 class _Item:

@@ -89,7 +89,7 @@ def opened_rows(
         seed = getattr(estimator.basis, "random_state", None)
         rng = as_generator(estimator.random_state if seed is None else seed)
         rows = RowSet.in_one_place(found.source, progress, look_at)
-        if estimator.unlabelled == "drop":
+        if estimator.unlabelled == "drop" and not given.expects_unlabelled:
             rows = with_labels_only(rows)
         yield OpenedRows(
             with_encoded_columns(estimator, rows, known, first=targets is None),
