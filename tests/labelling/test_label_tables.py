@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from mercer import ImportanceLabeller, KernelRegressor, MercerWarning
-from mercer.columns.column_encoders import HashColumn
+from mercer.columns.level_encoders import HashColumn
 from mercer.kernels import InMetric
 from mercer.labelling import LabelPool, join, read_sheet, write_sheet
 

@@ -18,13 +18,10 @@ from mercer.columns.column_encoders import (
     ColumnEncoder,
     DateColumn,
     DroppedColumn,
-    HashColumn,
     NumberColumn,
-    OneHotColumn,
-    OrderedColumn,
-    TargetColumn,
 )
 from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
+from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn, TargetColumn
 from mercer.columns.table_sums import TableSums
 from mercer.columns.target_means import target_means
 from mercer.columns.text_dates import is_ambiguous, parse_dates, preferred_format

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mercer.columns.column_encoders import ColumnEncoder, DroppedColumn, NumberColumn, TargetColumn
+from mercer.columns.column_encoders import ColumnEncoder, DroppedColumn, NumberColumn
+from mercer.columns.level_encoders import TargetColumn
 from mercer.columns.row_folds import folds_of, row_hashes
 from mercer.columns.table_sums import with_text
 from mercer.contracts import Array

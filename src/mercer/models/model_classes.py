@@ -5,7 +5,8 @@ from __future__ import annotations
 from mercer.bases import BASES
 from mercer.bases.sketch import KINDS as PROJECTIONS
 from mercer.columns import TableEncoder, TableEncoding
-from mercer.columns.column_encoders import ENCODERS
+from mercer.columns.column_encoders import DateColumn, DroppedColumn, NumberColumn
+from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn, TargetColumn
 from mercer.columns.text_dates import DateFormat
 from mercer.columns.text_numbers import NumberStyle
 from mercer.combine import COMBINATIONS
@@ -54,7 +55,13 @@ REGISTRY = Registry(
         Metric,
         QuantileScaling,
         StandardScaling,
-        *ENCODERS,
+        DateColumn,
+        DroppedColumn,
+        HashColumn,
+        NumberColumn,
+        OneHotColumn,
+        OrderedColumn,
+        TargetColumn,
         TableEncoding,
         TableEncoder,
         NumberStyle,

@@ -1,0 +1,206 @@
+"""From text to numbers: categories as indicators, as means of y, hashed, or in their order.
+
+A level becomes an indicator, or the mean of y in its rows, with the fold of the row itself left
+out,
+
+.. math:: e_f(l) = \\lambda\\, \\bar y_{l,-f} + (1 - \\lambda)\\, \\bar y_{-f}
+
+(Micci-Barreca, 2001).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from mercer.columns.column_encoders import ColumnEncoder
+from mercer.columns.column_statistics import BUCKETS
+from mercer.columns.row_folds import FOLDS, level_hashes
+from mercer.contracts import Array
+from mercer.rows.table import Column, as_text
+from mercer.validation import check_array
+
+
+class LevelColumn(ColumnEncoder):
+    """Base class for columns with a known list of levels."""
+
+    levels: Array
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {level: place for place, level in enumerate(self.levels.tolist())}
+
+    def places(self, column: Column) -> Array:
+        """Return the place of the level of each row; -1 for a gap, -2 for an unknown level."""
+        column = as_text(column)
+        found = [self._places.get(level, -2) for level in column.levels.tolist()]
+        return np.append(np.array(found, dtype=np.intp), -1)[column.codes]
+
+    def unknown(self, column: Column) -> int:
+        """Return how many rows have an unknown level."""
+        return int((self.places(column) == -2).sum())
+
+    def check_state(self) -> None:
+        """Raise ValueError unless the levels are distinct text."""
+        if not all(isinstance(level, str) for level in self.levels.tolist()):
+            raise ValueError("levels must be text")
+        if len(self._places) != len(self.levels):
+            raise ValueError("levels must be distinct")
+
+
+@dataclass(frozen=True)
+class OneHotColumn(LevelColumn):
+    """An indicator per level; rare levels share one, which unknown levels get too."""
+
+    levels: Array  # the frequent ones
+    rare: Array  # levels that share an indicator
+    fill: int  # the place of the most frequent level, for gaps
+    indicator: bool = False
+    kind: ClassVar[str] = "category"
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        known = {level: place for place, level in enumerate(self.levels.tolist())}
+        return known | dict.fromkeys(self.rare.tolist(), len(self.levels))
+
+    def names(self, name: str) -> list[str]:
+        """Return a name per indicator."""
+        found = [f"{name}={level}" for level in self.levels]
+        found += [f"{name}=(other)"] if len(self.rare) else []
+        return found + ([f"{name} missing"] if self.indicator else [])
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the indicators."""
+        places = self.places(column)
+        width = len(self.levels) + bool(len(self.rare))
+        gaps = places == -1
+        places = np.where(gaps, self.fill, places)
+        places = np.where(places == -2, len(self.levels), places)  # beyond the last without rare
+        found = (places[:, None] == np.arange(width)).astype(np.float64)
+        return np.column_stack([found, gaps]) if self.indicator else found
+
+    def describe(self) -> str:
+        """Return the words."""
+        rare = f", {len(self.rare)} rare ones together" if len(self.rare) else ""
+        return f"category of {len(self.levels) + len(self.rare)} levels: an indicator each{rare}"
+
+    def check_state(self) -> None:
+        """Raise ValueError unless levels are distinct and gaps become one of them."""
+        LevelColumn.check_state(self)
+        width = len(self.levels) + bool(len(self.rare))
+        if not 0 <= self.fill < max(1, width):
+            raise ValueError("fill must be the place of a level")
+
+
+@dataclass(frozen=True)
+class TargetColumn(LevelColumn):
+    """The mean of y in the rows of a level, shrunk towards the mean of all rows.
+
+    Rows that it was learned from get the mean of the other folds.
+    """
+
+    levels: Array
+    values: Array  # (L + 1, k); the last is that of gaps
+    by_fold: Array  # (folds, L + 1, k)
+    prior: Array  # (k,), for unknown levels
+    hashed: bool = False
+    kind: ClassVar[str] = "category"
+
+    def names(self, name: str) -> list[str]:
+        """Return a name per output."""
+        outputs = self.values.shape[1]
+        return [name] if outputs == 1 else [f"{name}:{output}" for output in range(outputs)]
+
+    def places(self, column: Column) -> Array:
+        """Return the place of the level, or bucket, of each row."""
+        if not self.hashed:
+            return super().places(column)
+        column = as_text(column)
+        numbers = level_hashes(column.levels) % np.uint64(BUCKETS)
+        found = [self._places.get(str(number), -2) for number in numbers.tolist()]
+        return np.append(np.array(found, dtype=np.intp), -1)[column.codes]
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the means."""
+        places = self.places(column)
+        size = len(self.levels)
+        at = np.where(places == -1, size, np.maximum(places, 0))
+        found = self.values[at] if folds is None else self.by_fold[folds, at]
+        return np.where((places == -2)[:, None], self.prior, found)
+
+    def shifted(self, origin: Array) -> TargetColumn:
+        """Return the means of y, if these are the means of ``y - origin``."""
+        parts = {name: getattr(self, name) + origin for name in ("values", "by_fold", "prior")}
+        return replace(self, **parts)
+
+    def describe(self) -> str:
+        """Return the words."""
+        levels = f"{len(self.levels):,} buckets of levels" if self.hashed else ""
+        return f"category of {levels or f'{len(self.levels):,} levels'}: the mean of y in each"
+
+    def check_state(self) -> None:
+        """Raise ValueError unless there is a value per level."""
+        LevelColumn.check_state(self)
+        check_array(self.prior, "prior", (None,))
+        shape = (len(self.levels) + 1, len(self.prior))
+        check_array(self.values, "values", shape)
+        check_array(self.by_fold, "by_fold", (FOLDS, *shape))
+
+
+@dataclass(frozen=True)
+class HashColumn(ColumnEncoder):
+    """Levels hashed into a few columns, with a sign, so that y is not needed."""
+
+    width: int = 16
+    kind: ClassVar[str] = "category"
+
+    def names(self, name: str) -> list[str]:
+        """Return a name per column."""
+        return [f"{name}#{number}" for number in range(self.width)]
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return +1 or -1 in the column of each level; zeros for gaps."""
+        column = as_text(column)
+        hashes = level_hashes(column.levels)
+        table = np.zeros((len(hashes) + 1, self.width))
+        at = (hashes % np.uint64(self.width)).astype(np.intp)
+        table[np.arange(len(hashes)), at] = np.where(hashes >> np.uint64(31), 1.0, -1.0)
+        return table[column.codes]
+
+    def describe(self) -> str:
+        """Return the words."""
+        return f"category: levels hashed into {self.width} columns"
+
+    def check_state(self) -> None:
+        """Raise ValueError unless there are columns."""
+        if not 1 <= self.width <= 2**16:
+            raise ValueError(f"width must be from 1 to {2**16}, got {self.width}")
+
+
+@dataclass(frozen=True)
+class OrderedColumn(LevelColumn):
+    """The place of a level in their order."""
+
+    levels: Array
+    fill: float
+    indicator: bool = False
+    kind: ClassVar[str] = "ordered category"
+
+    def names(self, name: str) -> list[str]:
+        """Return the column, and whether it is missing."""
+        return [name, f"{name} missing"] if self.indicator else [name]
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the places."""
+        places = self.places(column)
+        filled = np.where(places < 0, self.fill, places)
+        return np.column_stack([filled, places == -1]) if self.indicator else filled[:, None]
+
+    def describe(self) -> str:
+        """Return the words."""
+        return f"ordered category: {' < '.join(map(str, self.levels[:4]))}" + (
+            " < ..." if len(self.levels) > 4 else ""
+        )
