@@ -135,8 +135,8 @@ def test_rows_of_a_ranking_count_as_much_as_their_pairs():
 
 
 def test_in_scaled_columns_it_does_not_depend_on_units():
+    from mercer.columns import column_sums
     from mercer.kernels import InMetric, Metric
-    from mercer.metric import column_sums
 
     results = []
     for units in (np.ones(4), np.array([1e-3, 1.0, 50.0, 1e6])):

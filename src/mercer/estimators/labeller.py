@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
-from mercer.columns import TableEncoder
+from mercer.columns import TableEncoder, column_sums
 from mercer.columns.column_encoders import DroppedColumn, NumberColumn
 from mercer.contracts import Array, RowSource
 from mercer.engines import as_engine
@@ -27,7 +27,6 @@ from mercer.estimators.pool_scores import PoolScores, score_pool
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.targets import RegressionTargets
 from mercer.kernels import InMetric, Kernel, Metric, as_kernel
-from mercer.metric import column_sums
 from mercer.plan import parse_memory
 from mercer.request import OneStream, Request
 from mercer.result import Clock

@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
+from mercer.columns.scaling import Scaling, StandardScaling
 from mercer.contracts import Array, Rows
-from mercer.kernels.scaling import Scaling, StandardScaling
 from mercer.validation import check_array
 
 

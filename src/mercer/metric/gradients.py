@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import BasisTransformer
+from mercer.columns.scaling import Scaling
 from mercer.contracts import Array, Reading, RowBlock, Rows, Targets
 from mercer.engines import Lanes
-from mercer.kernels.scaling import Scaling
 from mercer.moments.by_fold import share_functions
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard

@@ -7,6 +7,7 @@ from mercer.bases.sketch import KINDS as PROJECTIONS
 from mercer.columns import TableEncoder, TableEncoding
 from mercer.columns.column_encoders import DateColumn, DroppedColumn, NumberColumn
 from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn, TargetColumn
+from mercer.columns.scaling import QuantileScaling, StandardScaling
 from mercer.columns.text_dates import DateFormat
 from mercer.columns.text_numbers import NumberStyle
 from mercer.combine import COMBINATIONS
@@ -22,7 +23,6 @@ from mercer.kernels.combined_features import (
     WeightedFeatures,
 )
 from mercer.kernels.feature_maps import ColumnFeatures, FourierFeatures, ReluFeatures
-from mercer.kernels.scaling import QuantileScaling, StandardScaling
 from mercer.kernels.spline import SplineFeatures
 from mercer.metric import SearchRecord, Tried
 from mercer.moments import Moments

@@ -9,18 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.columns import ColumnSums, column_sums, quantile_scaling
+from mercer.columns.scaling import Scaling
 from mercer.contracts import Array
 from mercer.engines import blas_threads
 from mercer.kernels import InMetric, Kernel, Metric
 from mercer.kernels.kernel import dense
-from mercer.kernels.scaling import Scaling
-from mercer.metric import (
-    ColumnSums,
-    SearchRecord,
-    column_sums,
-    learned_matrix,
-    quantile_scaling,
-)
+from mercer.metric import SearchRecord, learned_matrix
 from mercer.plan import parse_memory
 from mercer.request import Request
 from mercer.rows.rowset import RowSet

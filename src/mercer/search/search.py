@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mercer.columns.scaling import Scaling
 from mercer.contracts import Array, Rows
 from mercer.kernels import InMetric, Kernel, Metric
-from mercer.kernels.scaling import Scaling
 from mercer.metric import (
     Tried,
     learned_matrix,

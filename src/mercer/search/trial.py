@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.bases import BasisTransformer, Landmarks
+from mercer.columns.scaling import Scaling
 from mercer.contracts import Array, Reading, Targets
 from mercer.kernels import InMetric, Kernel
-from mercer.kernels.scaling import Scaling
 from mercer.metric import gradient_outer_product
 from mercer.moments import Moments, sum_moments
 from mercer.plan import make_plan

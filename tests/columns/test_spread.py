@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mercer.kernels.scaling import StandardScaling
-from mercer.metric import ColumnSums, column_sums, learned_matrix, quantile_scaling
+from mercer.columns import ColumnSums, column_sums, quantile_scaling
+from mercer.columns.scaling import StandardScaling
+from mercer.metric import learned_matrix
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from mercer.columns.scaling import QuantileScaling, StandardScaling
 from mercer.contracts import Array, Rows
-from mercer.kernels.scaling import QuantileScaling, StandardScaling
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.validation import check_finite
