@@ -8,6 +8,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from mercer import KernelRegressor, MetricDisplay, MetricSearch, SearchDisplay, load, save
@@ -159,3 +160,15 @@ def test_without_matplotlib_it_says_what_to_install(full, monkeypatch):
     for display in (MetricDisplay, SearchDisplay):
         with pytest.raises(ImportError, match=r"pip install mercer\[cli\]"):
             display.from_estimator(full)
+
+
+def test_directions_of_a_table_are_those_of_its_encoded_columns():
+    table = pd.DataFrame(X, columns=list("abcd")).assign(kind=["u", "v", "w"] * 50)
+    search = MetricSearch("full", rounds=1, n_components=50)
+    model = KernelRegressor("gaussian", metric=search, random_state=0).fit(table, Y)
+    assert len(model.feature_importances_) == 5
+    display = MetricDisplay.from_estimator(model)
+    assert display.feature_names == ["a", "b", "c", "d", "kind=u", "kind=v", "kind=w"]
+    assert len(display.importances) == len(model.metric_) == 7
+    diagonal = KernelRegressor("gaussian", metric="diagonal", random_state=0).fit(table, Y)
+    assert MetricDisplay.from_estimator(diagonal).feature_names == [*"abcd", "kind"]

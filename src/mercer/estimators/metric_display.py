@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.contracts import Array
+from mercer.estimators.importances import importances_of
 from mercer.estimators.plotting import BLUE, INK, dress, grid, pyplot
 from mercer.validation import check_count
 
@@ -103,13 +104,19 @@ class MetricDisplay:
         title: by default, which metric was learned and the held-out error before and after.
         """
         importances = estimator.feature_importances_
+        names = getattr(estimator, "feature_names_in_", None)
+        columns = getattr(estimator, "columns_", None)
+        matrix = estimator.metric_
+        if columns is not None and np.ndim(matrix) == 2:  # directions are of encoded columns
+            importances = importances_of(estimator.fit_)
+            names = names if columns.encoding_.is_identity else columns.encoding_.feature_names
         search = estimator.fit_.search
         if name is None and search is not None:
             name = f"metric: {search.describe()}".replace("; ", "\n")
         display = cls(
             importances=importances,
-            feature_names=getattr(estimator, "feature_names_in_", None),
-            matrix=estimator.metric_,
+            feature_names=names,
+            matrix=matrix,
             name=name,
         )
         return display.plot(max_features, ax)
