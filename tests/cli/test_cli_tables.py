@@ -48,6 +48,8 @@ def test_an_id_that_is_not_named_is_left_out_with_a_word_how_to_keep_it(run, tab
     assert "warning: column 'code' is left out" in result.stderr
     assert "--types 'code=" in result.stderr
     assert "columns={" not in result.output
+    found = json.loads(run("fit", "houses.csv", "--target", "price", "--json", *QUICK).stdout)
+    assert "--types 'code=" in found["became"]["code"]
 
 
 def test_types(run, table):

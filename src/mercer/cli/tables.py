@@ -59,11 +59,12 @@ def record(model: Any) -> dict[str, Any]:
     """Return what a fit chose, for JSON."""
     encoder = getattr(model, "columns_", None)
     names = getattr(model, "feature_names_in_", None)
+    became = [] if encoder is None else encoder.encoding_.describe()
     found = {
         "estimator": type(model).__name__,
         "rows": model.fit_.n_rows,
         "columns": None if names is None else list(names),
-        "became": {} if encoder is None else dict(encoder.encoding_.describe()),
+        "became": {name: as_options(words) for name, words in became},
         "kernel": describe(model.kernel_),
         "functions": model.basis_.size,
         "alpha": model.alpha_,
