@@ -158,8 +158,8 @@ def check_finite(
     if what == "X":
         where += f", {column_label(column, names)}"
     raise ValueError(
-        f"Input {what} contains {kind} at {where}: every value must be finite. Try an imputer "
-        f"(sklearn.impute.SimpleImputer) or drop the rows"
+        f"Input {what} contains {kind} at {where}: every value must be finite. Fill the gap "
+        f"(missing='fill' of an estimator, or sklearn.impute.SimpleImputer), or drop the row"
     )
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred, styles_of
+from mercer.columns.text_numbers import NumberStyle, narrowed, parse_numbers, preferred, styles_of
 from mercer.contracts import RowSource
 from mercer.estimators.targets import ROWS, known_labels
+from mercer.rows.dialect import decimal_of
 from mercer.rows.labels import missing
 from mercer.validation import check_choice, warn
 
@@ -52,7 +53,8 @@ class TargetValues:
             found.truth |= y.dtype.kind == "b"
             found.text |= y.dtype.kind in "OU" and any(isinstance(value, str) for value in new)
             if found.text:
-                found.styles &= styles_of(str(value) for value in new if value not in found.counts)
+                added = styles_of(str(value) for value in new if value not in found.counts)
+                found.styles &= narrowed(added, decimal_of(source))
             elif y.dtype.kind == "f":
                 found.whole &= bool((y == np.rint(y)).all())
             if len(found.counts) <= COUNTED:

@@ -16,7 +16,7 @@ import numpy as np
 
 from mercer.columns.row_folds import FOLDS, level_hashes
 from mercer.columns.text_dates import DateFormat, formats_of
-from mercer.columns.text_numbers import NumberStyle, styles_of
+from mercer.columns.text_numbers import NumberStyle, narrowed, styles_of
 from mercer.contracts import Array
 from mercer.rows.table import TIME, Coded
 
@@ -134,8 +134,13 @@ class LevelSums:
     ordered: bool = False
 
     @classmethod
-    def of(cls, column: Coded, weight: Array, folds: Array, Y: Array) -> LevelSums:
-        """Return the sums of a block; rows of Y without a target are NaN."""
+    def of(
+        cls, column: Coded, weight: Array, folds: Array, Y: Array, decimal: str = "."
+    ) -> LevelSums:
+        """Return the sums of a block; rows of Y without a target are NaN.
+
+        ``decimal`` is the decimal sign of the file.
+        """
         if not column.ordered:
             column = column.used()
         size, outputs = len(column.levels), Y.shape[1]
@@ -156,7 +161,7 @@ class LevelSums:
             column.levels,
             sums,
             counts[:-1],
-            frozenset() if column.declared else styles_of(column.levels),
+            frozenset() if column.declared else narrowed(styles_of(column.levels), decimal),
             frozenset() if column.declared else formats_of(column.levels),
             ordered=column.ordered,
         )

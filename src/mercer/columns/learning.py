@@ -63,7 +63,7 @@ def learned_encoders(sums: TableSums, options: Options) -> dict[str, ColumnEncod
                 f"{closest(name, list(sums.columns))}"
             )
         if isinstance(kind, str):
-            check_choice(kind, f"the kind of column {name!r}", KINDS)
+            check_choice(kind, f"kind of column {name!r}:", KINDS)
         elif not (isinstance(kind, (list, tuple)) and all(isinstance(k, str) for k in kind)):
             raise TypeError(
                 f"the kind of column {name!r} must be one of {', '.join(KINDS)}, or a list of "

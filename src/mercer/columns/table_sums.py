@@ -15,6 +15,7 @@ import numpy as np
 from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
 from mercer.columns.row_folds import folds_of, row_hashes
 from mercer.contracts import Array, RowBlock, Targets
+from mercer.rows.dialect import decimal_of
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.rows.table import Coded, Column, Table, as_text, gaps_of, kind_of_column
@@ -44,6 +45,7 @@ class TableSums:
         start: int = 0,
         gaps: bool = True,
         sample: int = SAMPLE,
+        decimal: str = ".",
     ) -> TableSums:
         """Return the sums of a block, and a sample of at most so many rows of it.
 
@@ -57,11 +59,13 @@ class TableSums:
         columns: dict[str, NumberSums | DateSums | LevelSums] = {}
         for name, column in table.columns.items():
             if isinstance(column, Coded):
-                columns[name] = LevelSums.of(column, w, folds, Y)
+                columns[name] = LevelSums.of(column, w, folds, Y, decimal)
             elif column.dtype.kind == "M":
                 columns[name] = DateSums.of(column, w)
             else:
                 columns[name] = NumberSums.of(column, w)
+        if not any(needs_sample(found) for found in columns.values()):
+            sample = 0
         keep = smallest(hashes)[:sample]
         return cls(table.n_rows, columns, table[keep], hashes[keep], Y[keep])
 
@@ -75,6 +79,11 @@ class TableSums:
             hashes[keep],
             np.concatenate([self.Y, other.Y])[keep],
         )
+
+
+def needs_sample(sums: NumberSums | DateSums | LevelSums) -> bool:
+    """Return whether a sample helps to say what a column is: whole numbers, and text."""
+    return isinstance(sums, LevelSums) or (isinstance(sums, NumberSums) and sums.whole)
 
 
 def smallest(hashes: Array) -> Array:
@@ -135,13 +144,14 @@ def sums_of_shard(shard: Shard, targets: Targets, text: frozenset[str], gaps: bo
     """Task: return the sums of a shard."""
     source = shard.source
     total: TableSums | None = None
+    decimal = decimal_of(source)
     with shard.naming():
         for block in source.blocks(ROWS):
             table = with_text(as_table(block.X, source.feature_names), text)
             # Columns of an array are what they are, so no row of it has to leave its shard.
             sample = SAMPLE if isinstance(block.X, Table) else 0
             Y = encoded_targets(block, targets)
-            part = TableSums.of(table, block.weight, Y, block.start, gaps, sample)
+            part = TableSums.of(table, block.weight, Y, block.start, gaps, sample, decimal)
             total = part if total is None else total + part
             shard.report("table", block.start + block.n_rows)
     assert total is not None

@@ -217,6 +217,16 @@ def preferred(styles: frozenset[NumberStyle]) -> NumberStyle | None:
     return next((style for style in _STYLES if style in styles), None)
 
 
+def narrowed(styles: frozenset[NumberStyle], decimal: str) -> frozenset[NumberStyle]:
+    """Return the styles with the decimal sign of the file, if there are any.
+
+    >>> style = preferred(narrowed(styles_of(["512.000"]), ","))
+    >>> float(parse_numbers(["512.000"], style)[0])
+    512000.0
+    """
+    return frozenset(style for style in styles if style.decimal == decimal) or styles
+
+
 def parse_numbers(levels: Iterable[str], style: NumberStyle) -> Array:
     """Return the values of levels as float64, NaN where a level is no number in this style.
 

@@ -8,9 +8,16 @@ from typing import Self
 
 import numpy as np
 
-from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred, styles_of
+from mercer.columns.text_numbers import (
+    NumberStyle,
+    narrowed,
+    parse_numbers,
+    preferred,
+    styles_of,
+)
 from mercer.contracts import Array, RowBlock, RowSource
 from mercer.moments import PairWeights
+from mercer.rows.dialect import decimal_of
 from mercer.rows.labels import missing
 from mercer.rows.table import GAP_WORDS, Coded
 from mercer.validation import check_array, check_finite, closest
@@ -67,7 +74,7 @@ class RegressionTargets(RowTargets):
         """Compute origin and scale from the first rows; how text is written, from all."""
         blocks = source.targets(ROWS)
         first = next(iter(blocks), np.zeros(0))
-        return cls.of(first, intercept, style_of([first], blocks))
+        return cls.of(first, intercept, style_of([first], blocks, decimal=decimal_of(source)))
 
     @classmethod
     def of(cls, y: Array, intercept: bool, style: NumberStyle | None = None) -> RegressionTargets:
@@ -141,7 +148,7 @@ class TargetSummary:
         """Summarize the first rows: origin and scale need not be exact."""
         blocks = source.targets(ROWS)
         y = next(iter(blocks))
-        styles = styles_of_labels([y], blocks)
+        styles = styles_of_labels([y], blocks, decimal=decimal_of(source))
         values = as_numbers(y, 0, partial=True, style=preferred(styles) if styles else None)
         known = values[~missing(values)]
         if not len(known):
@@ -207,7 +214,7 @@ def labels_of_text(y: Array) -> Coded:
     return Coded(renamed[found.codes], found.levels[~gaps])
 
 
-def styles_of_labels(*parts: Iterable[Array]) -> frozenset[NumberStyle] | None:
+def styles_of_labels(*parts: Iterable[Array], decimal: str = ".") -> frozenset[NumberStyle] | None:
     """Return how numbers in blocks of text labels may be written; None if they are no text."""
     styles: frozenset[NumberStyle] | None = None
     for blocks in parts:
@@ -215,14 +222,14 @@ def styles_of_labels(*parts: Iterable[Array]) -> frozenset[NumberStyle] | None:
             flat = np.asarray(y).ravel()
             if flat.dtype.kind in "fiub":
                 return None
-            found = styles_of(labels_of_text(flat).levels)
+            found = narrowed(styles_of(labels_of_text(flat).levels), decimal)
             styles = found if styles is None else styles & found
     return styles
 
 
-def style_of(*parts: Iterable[Array]) -> NumberStyle | None:
+def style_of(*parts: Iterable[Array], decimal: str = ".") -> NumberStyle | None:
     """Return how numbers in blocks of text labels are written; None if they are no text."""
-    styles = styles_of_labels(*parts)
+    styles = styles_of_labels(*parts, decimal=decimal)
     return None if styles is None else preferred(styles)
 
 

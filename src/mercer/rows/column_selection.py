@@ -107,7 +107,7 @@ def text_column(name: str, kind: str, label: str) -> str:
     """Return the message for a feature column that is not numeric."""
     return (
         f"feature columns must be numeric, but column {name!r} of {label} contains {kind}: encode "
-        f"it as numbers, or exclude it with columns="
+        f"it (columns='auto' of an estimator does), or exclude it with columns="
     )
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mercer.rows.arrow import reading
 from mercer.rows.checks import check_file
@@ -291,3 +292,17 @@ def _vote(values: list[str]) -> str | None:
         if grouped < len(found) and plain + len(found) >= NEARLY_ALL * len(values):
             return sign
     return None
+
+
+def decimal_of(source: Any) -> str:
+    """Return the decimal sign of the file that a source reads, "." if it is no text.
+
+    >>> decimal_of(None)
+    '.'
+    """
+    while source is not None:
+        dialect = getattr(source, "dialect", None)
+        if isinstance(dialect, Dialect):
+            return dialect.decimal
+        source = getattr(source, "source", None)
+    return "."
