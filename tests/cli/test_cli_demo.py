@@ -1,11 +1,13 @@
 """``mercer demo --quick``: both tables and the picture."""
 
 import numpy as np
+import pytest
 from matplotlib.image import imread
 
 from mercer.cli.picture import most_confused
 
 
+@pytest.mark.slow
 def test_quick_demo(run, tmp_path):
     result = run("demo", "--quick", "--out", "letters.png")
     assert result.exit_code == 0, result.output

@@ -281,7 +281,10 @@ np.save(out, model.coef_)
 """
 
 
-@pytest.mark.parametrize("combine", ["sum", "conjugate", "average"])
+@pytest.mark.parametrize(
+    "combine",
+    ["sum", *(pytest.param(name, marks=pytest.mark.slow) for name in ("conjugate", "average"))],
+)
 def test_a_driver_killed_and_started_again(combine, tmp_path):
     reading = tmp_path / "reading"
     reading.mkdir()

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from shard_cases import environment
 
 CODE = """
@@ -22,6 +24,7 @@ def test_the_checks_need_no_extras():
     subprocess.run([sys.executable, "-c", CODE], check=True, timeout=120, env=environment())
 
 
+@pytest.mark.slow
 def test_a_check_also_raises_without_assertions():
     """``python -O`` takes assert statements away: the checks do not use them."""
     code = (
