@@ -60,11 +60,6 @@ def test_doubts(y, said):
     assert decide(y, "regression") == ("regression", "requested")
 
 
-def test_similar_classes_are_named():
-    with pytest.warns(UserWarning, match="'Red', 'red' and 'red '|'Red' and 'red' and 'red '"):
-        decide(["Red", "red", "red ", "blue"] * 3)
-
-
 def test_the_command_refuses_and_the_flag_decides(run, frame, csv):
     options = ("--columns", "width,height", "--components", 15, "--alpha", 1e-4)
     result = run("fit", csv, "--target", "stars", *options)

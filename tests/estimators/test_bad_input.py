@@ -6,6 +6,7 @@ import pytest
 
 from cases import GIVEN, weights
 from mercer import (
+    Gaussian,
     KernelClassifier,
     KernelRegressor,
     Landmarks,
@@ -231,3 +232,13 @@ WEIGHTS = {
 def test_weights_that_are_none(basis, kind):
     bad, words = WEIGHTS[kind]
     refused(KernelRegressor(missing="error", basis=BASES[basis]), X, Y, bad, words=words)
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+def test_classes_that_differ_only_by_case_or_spaces_are_named(shards):
+    y = np.where(X[:, 0] > 0.5, "yes", np.where(X[:, 1] > 0.5, "Yes ", "no"))
+    y[:2] = "YES"
+    model = KernelClassifier(Gaussian(0.5), Landmarks(sampling=GIVEN), shards=shards)
+    with pytest.warns(MercerWarning, match="kept apart: 'YES' and 'Yes ' and 'yes'"):
+        model.fit(X, y)
+    assert model.classes_.tolist() == ["YES", "Yes ", "no", "yes"]

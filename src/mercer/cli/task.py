@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +12,7 @@ from mercer.contracts import RowSource
 from mercer.estimators.targets import ROWS, known_labels
 from mercer.rows.dialect import decimal_of
 from mercer.rows.labels import missing
-from mercer.validation import check_choice, warn
+from mercer.validation import check_choice
 
 TASKS = ("auto", "regression", "classification")
 #: Up to so many different whole numbers are classes; more than MANY are not.
@@ -87,8 +86,6 @@ def decide_task(source: RowSource, asked: str) -> tuple[str, str]:
         return asked, "requested"
     values = TargetValues.of(source)
     task, why = (asked, "requested") if asked != "auto" else guessed(values)
-    if task == "classification" and values.text:
-        warn_of_similar([str(value) for value in values.counts])
     return task, why
 
 
@@ -140,18 +137,3 @@ def classes_of_text(values: TargetValues) -> tuple[str, str]:
             f"take them as classes with --task classification"
         )
     return "classification", f"the target is text of {distinct:,} classes"
-
-
-def warn_of_similar(levels: Iterable[str]) -> None:
-    """Warn of classes that differ only by case or surrounding spaces."""
-    groups: dict[str, list[str]] = {}
-    for level in levels:
-        groups.setdefault(" ".join(level.split()).casefold(), []).append(level)
-    similar = [group for group in groups.values() if len(group) > 1]
-    if similar:
-        shown = "; ".join(" and ".join(map(repr, sorted(group))) for group in similar[:3])
-        more = f"; and {len(similar) - 3} more" if len(similar) > 3 else ""
-        warn(
-            f"classes that differ only by case or spaces are kept apart: {shown}{more}; write them "
-            f"in one way if they are the same"
-        )

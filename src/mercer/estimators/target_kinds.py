@@ -23,7 +23,7 @@ from mercer.estimators.targets import (
     known_labels,
 )
 from mercer.moments import QueryTotals
-from mercer.rows.labels import missing
+from mercer.rows.labels import missing, warn_of_similar
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ class Classes:
                 f"a classifier needs at least two classes, got one class: "
                 f"{targets.classes.tolist()[0]!r}; in partial_fit, list all classes in classes="
             )
+        if targets.classes.dtype.kind in "OU":
+            warn_of_similar(map(str, targets.classes))
         return targets
 
     def check_shards(self, summaries: Sequence[Any], whole_queries: bool) -> None:

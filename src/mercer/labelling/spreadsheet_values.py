@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mercer.columns.text_numbers import parse_numbers, preferred, styles_of
 from mercer.contracts import Array
+from mercer.rows.labels import warn_of_similar
 from mercer.rows.table import GAP_WORDS
-from mercer.validation import warn
 
 WHOLE = re.compile(r"[-+]?\d{1,18}")
 
@@ -107,7 +106,7 @@ def as_target(labels: list[Any], ids: list[str], gaps: bool) -> Array:
             f"convert them"
         )
     if y.dtype.kind == "U":
-        warn_of_spellings(labels)
+        warn_of_similar(labels)
     if gaps and y.dtype.kind == "f" and np.all(y == np.round(y)):
         return y.astype(np.int64)  # an integer column with missing values is written as decimals
     return y
@@ -150,20 +149,6 @@ def _in_two_ways(labels: list[str]) -> tuple[int, int]:
             return next((i for i in range(at) if not styles_of([labels[i], label])), 0), at
         styles &= styles_of([label])
     return 0, len(labels) - 1
-
-
-def warn_of_spellings(classes: Iterable[str]) -> None:
-    """Warn of classes that differ only by case or spaces, by name."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for label in classes:
-        found["".join(label.split()).casefold()].add(label)
-    alike = [sorted(labels) for labels in found.values() if len(labels) > 1]
-    if alike:
-        names = "; ".join(" and ".join(map(repr, labels)) for labels in alike)
-        warn(
-            f"these labels differ only by case or spaces, and are taken as different classes: "
-            f"{names}; write them alike if they are one"
-        )
 
 
 def some(items: Sequence[Any], number: int = 5) -> str:
