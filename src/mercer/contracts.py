@@ -2,12 +2,11 @@
 
 ::
 
-    rows -> basis -> moments -> system -> solver -> model
+    rows -> columns -> metric -> basis -> moments -> system -> solver -> model
 
-A *source* yields blocks of rows; a *basis* turns a block into values of M functions; *moments* are
-sums of those values over rows; a *system* is ``(A + alpha) v = b``, from moments or otherwise; a
-*solver* computes v; the *model* is the basis and its coefficients. Each part depends only on those
-before it.
+A *source* yields blocks of rows, whose *columns* become numbers; a *basis* turns them into values
+of M functions; *moments* are their sums over rows; a *system* is ``(A + alpha) v = b``; a *solver*
+computes v; the *model* is basis and coefficients. Each part depends only on those before it.
 """
 
 from __future__ import annotations

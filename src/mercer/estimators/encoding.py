@@ -58,11 +58,13 @@ def with_encoded_columns(estimator: Any, rows: RowSet, targets: Targets, *, firs
         known = None if fitted is None else fitted.encoding_
         return rows if known is None or as_given(rows, known) else encoded_rows(rows, known)
     encoder = asked_encoder(estimator)
+    estimator.columns_ = None
+    if encoder is None:
+        return rows
     looks = looks_of(rows)
     forms = {look.form for look in looks}
-    arrays = "array" in forms and not (encoder is not None and encoder.types)
-    if encoder is None or "sparse" in forms or (arrays and encoder.missing == "error"):
-        estimator.columns_ = None
+    arrays = "array" in forms and not encoder.types
+    if "sparse" in forms or (arrays and encoder.missing == "error"):
         return rows
     names = rows.feature_names or [f"x{number}" for number in range(rows.n_features)]
     if arrays:

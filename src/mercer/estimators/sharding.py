@@ -88,7 +88,7 @@ def opened_rows(
         known = kind.of_source(found.source) if targets is None else targets
         seed = getattr(estimator.basis, "random_state", None)
         rng = as_generator(estimator.random_state if seed is None else seed)
-        rows = RowSet.in_one_place(found.source, progress, look_at)
+        rows = RowSet.in_one_place(found.source, progress, needed_look(estimator))
         if estimator.unlabelled == "drop" and not given.expects_unlabelled:
             rows = with_labels_only(rows)
         yield OpenedRows(
@@ -131,7 +131,7 @@ def _over_shards(
     """Split the rows, inspect each shard, and compute the targets from all shards."""
     combination, first = as_combination(estimator.combine), targets is None
     shards, array, unlabelled = _cut(estimator, kind, given, engine, seed, first)
-    rows = RowSet.over_shards(engine, shards, kind.summarize, look_at)
+    rows = RowSet.over_shards(engine, shards, kind.summarize, needed_look(estimator))
     if not rows.has_target:
         raise ValueError(
             "fit needs targets: use fit(path, 'name of the target column') or fit(X, y)"
@@ -197,6 +197,11 @@ def _cut(
         )
     rng = np.random.default_rng([seed, 3]) if estimator.shuffle else None
     return cut(source, shards or 2 * engine.width, rng), array, found.unlabelled
+
+
+def needed_look(estimator: Any) -> Any:
+    """Return the first look at rows; None where they are taken as they are, without a pass."""
+    return look_at if takes_tables(estimator) or estimator.unlabelled == "drop" else None
 
 
 def without_gaps(X: Any) -> Any:
