@@ -54,8 +54,8 @@ def feature_partitions(n: float, *, r: float, gamma: float) -> float:
 def features(n: float, *, r: float, gamma: float, alpha: float = 1.0) -> float:
     """``M >= n^(((2r-1)_+ (1+gamma-alpha) + alpha)/(2r+gamma))``: the fewest random features.
 
-    ``(2r-1)_+`` is 0 below r = 1/2, where this is ``n^(alpha/(2r+gamma))``. Li, Liu and Wang (2022),
-    theorem 3; with alpha = 1 theorem 2, ``n^(((2r-1) gamma + 1)/(2r+gamma))`` and
+    ``(2r-1)_+`` is 0 below r = 1/2, where this is ``n^(alpha/(2r+gamma))``. Li, Liu and Wang
+    (2022), theorem 3; with alpha = 1 theorem 2, ``n^(((2r-1) gamma + 1)/(2r+gamma))`` and
     ``n^(1/(2r+gamma))``. Up to constants; with one shard for all r in (0, 1], gamma in [0, 1] and
     alpha in [gamma, 1] (corollary 1), with more where the theorem that bounds their number holds.
 

@@ -70,7 +70,7 @@ def discrepancy(
     """
     level = krylov_penalty(n, zeta=zeta, gamma=gamma)
     scale = check_number(constant, "constant", above=0.0) * _confident(confidence, 1.5)
-    return scale * level ** (zeta + 0.5)
+    return float(scale * level ** (zeta + 0.5))
 
 
 def krylov_error(n: float, *, zeta: float, gamma: float, norm: float = 0.0) -> float:
@@ -106,7 +106,7 @@ def sketch_size(
     logs = math.log(n) ** check_number(log_power, "log_power", minimum=0.0)
     if not _well_posed(exponents):
         size *= log_factor(n, exponents.gamma) ** -exponents.gamma
-    return size * logs
+    return float(size * logs)
 
 
 def landmark_size(n: float, *, zeta: float, gamma: float, norm: float = 0.0) -> float:
