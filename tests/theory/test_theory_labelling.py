@@ -102,7 +102,9 @@ def test_steps_features_and_pool_go_with_the_inverse_penalty():
     penalty = rates.labelling_penalty(1000, problem)
     assert rates.labelling_steps(1000, problem, step_size=0.25) == math.ceil(4 / penalty)
     assert rates.labelling_features(1000, problem) == pytest.approx(1 + 4 / penalty)
-    assert rates.labelling_pool(1000, problem) == rates.labelling_features(1000, problem)
+    quiet = Labelling(r=0.5, gamma=0.5, noise=0.0)
+    assert rates.labelling_pool(1000, quiet) == rates.labelling_features(1000, quiet) > 1000
+    assert rates.labelling_pool(10**6, problem) == 10**6  # no fewer than labels
 
 
 @pytest.mark.parametrize(("r", "gamma"), POINTS)

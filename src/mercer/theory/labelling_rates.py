@@ -141,15 +141,15 @@ def labelling_features(n: float, problem: Labelling) -> float:
 
 
 def labelling_pool(n: float, problem: Labelling) -> float:
-    """``N >= 1 + kappa^2 / lambda_q``: the fewest rows to choose from, with lambda_q = lambda_*.
+    """``N >= max(n, 1 + kappa^2 / lambda_q)``: the fewest rows to choose from, lambda_q = lambda_*.
 
-    Murata and Suzuki (2021), proposition 4.3, up to constants and logarithms. It makes the scores
-    reliable; that lambda_N does not matter may take more rows.
+    Murata and Suzuki (2021), proposition 4.3 and section 2.1 (n < N), up to constants and
+    logarithms. It makes the scores reliable; that lambda_N does not matter may take more rows.
 
     >>> labelling_pool(100, Labelling(r=0.5, gamma=0.5, noise=0.0))
     10001.0
     """
-    return labelling_features(n, problem)
+    return max(n, labelling_features(n, problem))
 
 
 def labels_needed(error: float, problem: Labelling) -> float:
