@@ -81,6 +81,11 @@ def test_fewer_than_one_row_is_refused():
         power(0, 0.5)
 
 
+def test_sizes_past_the_end_of_floats_are_infinite():
+    assert power(1e6, 100.0) == math.inf
+    assert power(1e6, -100.0) == 0.0
+
+
 def test_the_log_factor_is_at_least_one():
     assert log_factor(1, 1.0) == 1.0
     assert log_factor(math.e**4, 0.5) == pytest.approx(2.0)

@@ -105,3 +105,23 @@ def test_older_results_are_the_same_for_landmarks_and_features():
 def test_what_is_not_covered_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_figures_1_to_4_each_theorem_costs_no_more_than_the_one_before():
+    """Time n M^2 / m, with alpha = gamma for theorems 3 and 4 and all rows counted."""
+    for r in (0.1, 0.3, 0.5, 0.75, 1.0):
+        for gamma in (0.1, 0.5, 0.8, 1.0):
+            given = {"r": r, "gamma": gamma}
+            plain = rates.features(N, **given)
+            few = rates.features(N, **given, alpha=gamma)
+            slack = 1 + 1e-9
+            if 2 * r + gamma >= 1:
+                shards = rates.feature_partitions(N, **given)
+                refined, scored = N * plain**2 / shards, N * few**2 / shards
+                assert scored <= refined * slack
+                rows = rates.semi_supervised_rows(N, **given, alpha=gamma)
+                more = rates.semi_supervised_partitions(N, **given)
+                assert rows * few**2 / more <= scored * slack
+            if r >= 0.5:
+                older = N * plain**2 / rates.older_feature_partitions(N, **given)
+                assert refined <= older * slack

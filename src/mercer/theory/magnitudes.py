@@ -8,12 +8,13 @@ from mercer.validation import check_number
 
 
 def power(n: float, exponent: float) -> float:
-    """``n^exponent``, a size up to constants.
+    """``n^exponent``, a size up to constants; infinite where floats end.
 
     >>> power(10_000, 0.5)
     100.0
     """
-    return float(check_number(n, "n", minimum=1.0) ** exponent)
+    rows = check_number(n, "n", minimum=1.0)
+    return float(rows**exponent) if exponent * math.log(rows) < 709 else math.inf
 
 
 def log_factor(n: float, gamma: float) -> float:
