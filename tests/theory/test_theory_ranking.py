@@ -4,7 +4,9 @@ import math
 
 import pytest
 
+from mercer.theory import Exponents
 from mercer.theory import ranking_rates as rates
+from mercer.theory.krylov_rates import krylov_error
 
 N = 10**6
 SMOOTHNESS = [0.1, 0.25, 0.5, 0.75, 1.0]
@@ -91,6 +93,15 @@ def test_the_variance_of_the_proofs_is_a_floor(r):
         sizes = [N / shards] * shards
         kept = rates.ranking_error_with_variance(sizes, r=r)
         assert kept == pytest.approx(rates.ranking_error(sizes, r=r), rel=1e-3)
+
+
+@pytest.mark.parametrize("r", SMOOTHNESS)
+def test_with_the_variance_one_shard_has_the_rate_of_regression_in_the_same_norm(r):
+    """Rankings count r from the kernel's space; without a capacity, gamma is 1."""
+    exponents = Exponents.of_ranking(r)
+    known = krylov_error(N, zeta=exponents.r, gamma=exponents.gamma, norm=0.5)
+    assert rates.ranking_error_with_variance([N], r=r) == pytest.approx(known)
+    assert rates.ranking_error([N], r=r) == pytest.approx(known**2)  # as printed
 
 
 def test_the_proof_asks_for_more_features_of_rough_targets():

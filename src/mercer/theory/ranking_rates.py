@@ -90,7 +90,9 @@ def ranking_error_with_variance(sizes: Sequence[float], *, r: float) -> float:
     """``max((sum_j n_j / sum_k n_k^2)^(r/(1+r)), 1 / sqrt(lambda n))``, from equation 31.
 
     For shards of the same size it is the rate of theorem 1 from ``p = n^(r/(1+2r))`` shards on;
-    with one shard it is ``n^(-r/(2(1+r)))``, the square root of what theorem 1 states.
+    with one shard it is ``n^(-r/(2(1+r)))``, the square root of what theorem 1 states, and the
+    minimax rate in the kernel's norm for gamma = 1 (``krylov_error`` with zeta = r + 1/2 and norm =
+    1/2).
 
     >>> round(ranking_error_with_variance([10_000], r=1.0), 4), ranking_error([10_000], r=1.0)
     (0.1, 0.01)
