@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from complexity_maps import ROWS, Cost, draw
 
-from mercer.theory import feature_rates as rates
+from mercer.rates import feature_rates as rates
 
 #: The features, shards and rows of a theorem at (r, gamma).
 Sizes = Callable[[float, float], tuple[float, float, float]]

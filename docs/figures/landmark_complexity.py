@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from complexity_maps import ROWS, draw
 
-from mercer.theory import nystroem_rates as rates
+from mercer.rates import nystroem_rates as rates
 
 
 def local_time(r: float, gamma: float) -> float:

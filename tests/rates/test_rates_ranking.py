@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from mercer.theory import Exponents
-from mercer.theory import ranking_rates as rates
-from mercer.theory.krylov_rates import krylov_error
+from mercer.rates import Exponents
+from mercer.rates import ranking_rates as rates
+from mercer.rates.krylov_rates import krylov_error
 
 N = 10**6
 SMOOTHNESS = [0.1, 0.25, 0.5, 0.75, 1.0]

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from mercer.theory.conditions import Conditions, Interval
-from mercer.theory.exponents import Exponents
+from mercer.rates.conditions import Conditions, Interval
+from mercer.rates.exponents import Exponents
 from mercer.validation import check_number
 
 PAPER = "Murata and Suzuki (2021)"

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from mercer.theory.conditions import Conditions, Interval, at_least
-from mercer.theory.exponents import Exponents
-from mercer.theory.magnitudes import fewest, log_factor, most, power
-from mercer.theory.optimal_rates import effective_dimension, optimal_penalty, optimal_risk
+from mercer.rates.conditions import Conditions, Interval, at_least
+from mercer.rates.exponents import Exponents
+from mercer.rates.magnitudes import fewest, log_factor, most, power
+from mercer.rates.optimal_rates import effective_dimension, optimal_penalty, optimal_risk
 
 
 @pytest.mark.parametrize(

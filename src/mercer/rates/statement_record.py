@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mercer.theory.conditions import Conditions
-from mercer.theory.exponents import Exponents
+from mercer.rates.conditions import Conditions
+from mercer.rates.exponents import Exponents
 
 #: A number for n rows of a problem with some exponents, up to constants.
 Formula = Callable[[float, Exponents], float]
@@ -81,7 +81,7 @@ class Statement:
 
     Examples
     --------
-    >>> from mercer.theory import SYSTEMS, Exponents
+    >>> from mercer.rates import SYSTEMS, Exponents
     >>> print(SYSTEMS["DNystroem"].at(10_000, Exponents(r=0.5, gamma=1.0)))
     DNystroem: penalty 0.01, size 100, partitions 100, error 0.01
     >>> print(SYSTEMS["DC-NY"].at(10_000, Exponents(r=0.25, gamma=1.0)))

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from mercer.theory import feature_rates as rates
-from mercer.theory import nystroem_rates
+from mercer.rates import feature_rates as rates
+from mercer.rates import nystroem_rates
 
 N = 10.0**6
 ATTAINABLE = [(0.5, 1.0), (0.5, 0.5), (0.75, 0.25), (1.0, 1.0), (1.0, 0.0)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from mercer.theory import (
+from mercer.rates import (
     feature_rates,
     krylov_rates,
     labelling_rates,
@@ -14,9 +14,9 @@ from mercer.theory import (
     optimal_rates,
     ranking_rates,
 )
-from mercer.theory.exponents import Exponents
-from mercer.theory.labelling_rates import Labelling
-from mercer.theory.statement_record import KERNEL_NORM, Formula, Statement
+from mercer.rates.exponents import Exponents
+from mercer.rates.labelling_rates import Labelling
+from mercer.rates.statement_record import KERNEL_NORM, Formula, Statement
 
 #: Rounds of communication that the experiments on rankings have.
 ROUNDS = (2, 4, 8)

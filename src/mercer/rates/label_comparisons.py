@@ -1,12 +1,12 @@
 """What other ways to choose labels reach: Table 1 of Murata and Suzuki (2021).
 
 Errors are squared, up to constants and logarithms, for n labels and an infinite pool; the problem
-is that of :class:`~mercer.theory.labelling_rates.Labelling`.
+is that of :class:`~mercer.rates.labelling_rates.Labelling`.
 """
 
 from __future__ import annotations
 
-from mercer.theory.labelling_rates import Labelling
+from mercer.rates.labelling_rates import Labelling
 from mercer.validation import check_number
 
 

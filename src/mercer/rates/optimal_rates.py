@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mercer.theory.conditions import Conditions
-from mercer.theory.exponents import Exponents
-from mercer.theory.magnitudes import power
+from mercer.rates.conditions import Conditions
+from mercer.rates.exponents import Exponents
+from mercer.rates.magnitudes import power
 from mercer.validation import check_number
 
 #: Attainable or not, below saturation; the lower bound is known for 2 r + gamma > 1.

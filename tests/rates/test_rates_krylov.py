@@ -5,9 +5,9 @@ import math
 import pytest
 
 from mercer import StopAtDiscrepancy
-from mercer.theory import krylov_rates as rates
-from mercer.theory import nystroem_rates
-from mercer.theory.optimal_rates import optimal_penalty, optimal_risk
+from mercer.rates import krylov_rates as rates
+from mercer.rates import nystroem_rates
+from mercer.rates.optimal_rates import optimal_penalty, optimal_risk
 
 N = 10.0**6
 LOG = math.log(N)

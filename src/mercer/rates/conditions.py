@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.theory.exponents import Exponents
+from mercer.rates.exponents import Exponents
 
 #: Sums such as 2 r + gamma are compared up to rounding: 2 * 0.35 + 0.3 is 1.
 TOLERANCE = 1e-12

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from mercer.rates import SYSTEMS, Exponents, tabulate
+from mercer.rates.optimal_rates import optimal_risk
 from mercer.recipes import RECIPES
-from mercer.theory import SYSTEMS, Exponents, tabulate
-from mercer.theory.optimal_rates import optimal_risk
 
 N = 10.0**6
 GRID = [

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from mercer.theory import label_comparisons as others
-from mercer.theory import labelling_rates as rates
-from mercer.theory.labelling_rates import Labelling
-from mercer.theory.optimal_rates import optimal_penalty, optimal_risk
+from mercer.rates import label_comparisons as others
+from mercer.rates import labelling_rates as rates
+from mercer.rates.labelling_rates import Labelling
+from mercer.rates.optimal_rates import optimal_penalty, optimal_risk
 
 N = 10.0**6
 POINTS = [(0.5, 0.5), (0.25, 0.25), (1.0, 0.8), (0.1, 0.5)]

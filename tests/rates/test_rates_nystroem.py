@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from mercer.theory import nystroem_rates as rates
+from mercer.rates import nystroem_rates as rates
 
 N = 10.0**6
 POINTS = [(0.5, 1.0), (0.5, 0.5), (0.75, 0.25), (1.0, 1.0), (1.0, 0.1)]
