@@ -19,6 +19,8 @@ FIGURES = (
     "orthogonalization",
     "federated",
     "metric",
+    "landmark_complexity",
+    "feature_complexity",
 )
 
 

@@ -1,0 +1,132 @@
+"""The exponents that describe a problem, and how the papers' conventions relate.
+
+Every statement of this package is about three numbers:
+
+``r``
+    smoothness of the target, ``f = L^r g`` with g square-integrable and L the integral operator of
+    the kernel (the source condition). From ``r = 1/2`` on, f is in the space of the kernel (the
+    attainable case).
+``gamma``
+    capacity, ``N(lambda) = tr(L (L + lambda)^-1) = O(lambda^-gamma)``: the effective dimension.
+    ``gamma = 1`` holds for every bounded kernel, and 0 for a finite number of functions.
+``alpha``
+    the same for the largest value in place of the mean, ``N_inf(lambda) = O(lambda^-alpha)``, so it
+    is in ``[gamma, 1]``. ``alpha = 1`` holds for every bounded kernel. It is the exponent of the
+    papers, not the penalty, which is called ``penalty`` here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from mercer.validation import check_number
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """``f = L^r g``, ``N(lambda) = O(lambda^-gamma)``, ``N_inf(lambda) = O(lambda^-alpha)``.
+
+    ============================================  ===================  ==================
+    paper                                         source condition     capacity
+    ============================================  ===================  ==================
+    Li, Liu and Wang (2022, 2023)                 r                    gamma
+    Lin and Cevher (2018)                         zeta = r             gamma
+    Murata and Suzuki (2021)                      r                    decay = 1 / gamma
+    distributed ranking with random features      r - 1/2              none (gamma = 1)
+    ============================================  ===================  ==================
+
+    For rankings ``L^-r f`` is in the space of the kernel, which is ``L^(1/2)`` of the
+    square-integrable functions: half a unit more is asked for, and errors are in that space's norm.
+    Li, Liu and Wang define ``N_inf`` as a supremum over rows x for landmarks (2023) and over
+    features omega for random features (2022): two numbers for one kernel, each ``alpha`` there.
+
+    Parameters
+    ----------
+    r : float
+        Smoothness of the target, at least 0.
+    gamma : float
+        Capacity, in [0, 1].
+    alpha : float
+        Capacity by the supremum, in [gamma, 1]; the default holds for every bounded kernel.
+
+    Examples
+    --------
+    >>> Exponents(r=0.5, gamma=0.5)
+    Exponents(r=0.5, gamma=0.5, alpha=1.0)
+    >>> Exponents.of_decay(r=0.5, decay=2.0).gamma
+    0.5
+    >>> Exponents.of_ranking(r=0.5).r
+    1.0
+    """
+
+    r: float
+    gamma: float
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("r", "gamma", "alpha"):
+            object.__setattr__(self, name, check_number(getattr(self, name), name, minimum=0.0))
+        if self.gamma > 1:
+            raise ValueError(
+                f"gamma must be in [0, 1], got {self.gamma:g}: the effective dimension of a "
+                "bounded kernel grows no faster than 1 / lambda, so take gamma=1"
+            )
+        if not self.gamma <= self.alpha <= 1:
+            raise ValueError(
+                f"alpha must be in [gamma, 1] = [{self.gamma:g}, 1], got {self.alpha:g}: a largest "
+                "value is at least the mean; alpha=1 holds for every bounded kernel"
+            )
+
+    @classmethod
+    def of_zeta(cls, zeta: float, gamma: float) -> Exponents:
+        """``r = zeta``: the exponents of Lin and Cevher (2018), assumptions 2 and 3.
+
+        >>> Exponents.of_zeta(0.5, 0.5) == Exponents(0.5, 0.5)
+        True
+        """
+        return cls(zeta, gamma)
+
+    @classmethod
+    def of_decay(cls, r: float, decay: float, alpha: float = 1.0) -> Exponents:
+        """``gamma = 1 / decay``: eigenvalues ``i^-decay``, the alpha of Murata and Suzuki (2021).
+
+        Their assumption 3 is ``tr(Sigma^(1/decay)) < inf`` with ``decay > 1``; their lemma 4.2
+        turns it into ``N(lambda) <= tr(Sigma^(1/decay)) lambda^(-1/decay)``. Infinity is a finite
+        number of functions.
+
+        >>> Exponents.of_decay(1.0, float("inf")).gamma
+        0.0
+        """
+        if not decay > 1:
+            raise ValueError(f"decay must be greater than 1 (infinity is allowed), got {decay!r}")
+        return cls(r, 1 / decay, alpha)
+
+    @classmethod
+    def of_ranking(cls, r: float, gamma: float = 1.0, alpha: float = 1.0) -> Exponents:
+        """``r + 1/2``: ``L^-r f`` in the space of the kernel, as the theory of rankings has it.
+
+        >>> Exponents.of_ranking(0.25)
+        Exponents(r=0.75, gamma=1.0, alpha=1.0)
+        """
+        return cls(check_number(r, "r of a ranking", minimum=0.0) + 0.5, gamma, alpha)
+
+    @property
+    def ranking_r(self) -> float:
+        """``r - 1/2``, the exponent of the theory of rankings; negative if it does not apply."""
+        return self.r - 0.5
+
+    @property
+    def decay(self) -> float:
+        """``1 / gamma``, the exponent of the eigenvalues; infinite for gamma = 0."""
+        return 1 / self.gamma if self.gamma else math.inf
+
+    @property
+    def complexity(self) -> float:
+        """``2 r + gamma``, the denominator of every rate."""
+        return 2 * self.r + self.gamma
+
+    @property
+    def attainable(self) -> bool:
+        """Whether ``r >= 1/2``: the target is in the space of the kernel."""
+        return self.r >= 0.5

@@ -1,0 +1,240 @@
+"""All systems whose sizes and rates a theorem states, in one table to iterate over and print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from mercer.rates import (
+    feature_rates,
+    krylov_rates,
+    labelling_rates,
+    nystroem_rates,
+    optimal_rates,
+    ranking_rates,
+)
+from mercer.rates.exponents import Exponents
+from mercer.rates.labelling_rates import Labelling
+from mercer.rates.statement_record import KERNEL_NORM, Formula, Statement
+
+#: Rounds of communication that the experiments on rankings have.
+ROUNDS = (2, 4, 8)
+
+
+def _of(function: Callable[..., float], *names: str, **fixed: Any) -> Formula:
+    """Return the formula that takes the named exponents from a record of them."""
+    return lambda n, e: function(n, **{name: getattr(e, name) for name in names}, **fixed)
+
+
+def _krylov(function: Callable[..., float]) -> Formula:
+    """Return the formula of a function of zeta, the r of the others."""
+    return lambda n, e: function(n, zeta=e.r, gamma=e.gamma)
+
+
+def _labelling(function: Callable[[float, Labelling], float], noise: float) -> Formula:
+    """Return the formula for labels with some noise, all constants 1 and an endless pool."""
+    return lambda n, e: function(n, Labelling(e.r, e.gamma, noise=noise))
+
+
+def _ranking(function: Callable[..., float]) -> Formula:
+    """Return the formula for one shard, with the ranking's r."""
+    return lambda n, e: function([n], r=e.ranking_r)
+
+
+PENALTY = _of(optimal_rates.optimal_penalty, "r", "gamma")
+RISK = _of(optimal_rates.optimal_risk, "r", "gamma")
+_BOTH = ("r", "gamma")
+_ALL = ("r", "gamma", "alpha")
+
+
+def _older(name: str, source: str, size: Formula | None, functions: str = "") -> Statement:
+    """Return a result for averages of local models that is older than the papers' own."""
+    conditions = replace(nystroem_rates.PROPOSITION_8, statement=source)
+    shards = _of(nystroem_rates.averaged_partitions, *_BOTH)
+    return Statement(name, conditions, PENALTY, RISK, size, shards, functions=functions)
+
+
+def _shared(name: str, sampling: str, in_probability: bool) -> Statement:
+    """Return a theorem on landmarks that all shards share."""
+    chosen = nystroem_rates.THEOREM_16 if in_probability else nystroem_rates.THEOREM_11
+    return Statement(
+        name,
+        chosen,
+        PENALTY,
+        RISK,
+        _of(nystroem_rates.shared_centers, *_ALL, sampling=sampling),
+        _of(nystroem_rates.shared_partitions, *_ALL, in_probability=in_probability),
+        functions=f"landmarks ({sampling})",
+        holds="in probability" if in_probability else "in expectation",
+    )
+
+
+def _gradients(name: str, chosen: Any, size: Formula | None, functions: str = "") -> Statement:
+    """Return a corollary on conjugate gradients in few functions."""
+    return Statement(
+        name,
+        chosen,
+        _krylov(krylov_rates.krylov_penalty),
+        lambda n, e: krylov_rates.krylov_error(n, zeta=e.r, gamma=e.gamma) ** 2,
+        size,
+        functions=functions,
+        holds="in probability",
+        note="steps regularize; the penalty is the level they stop at",
+    )
+
+
+def _labels(name: str, chosen: Any, noise: float, size: Formula | None = None) -> Statement:
+    """Return a theorem on labels by importance."""
+    return Statement(
+        name,
+        chosen,
+        _labelling(labelling_rates.labelling_penalty, noise),
+        _labelling(labelling_rates.labelling_risk, noise),
+        size,
+        rows=_labelling(labelling_rates.labelling_pool, noise),
+        functions="random features" if size else "",
+        note=f"n counts labels; noise {noise:g}, constants 1, endless pool",
+    )
+
+
+def _rounds(rounds: int) -> Statement:
+    """Return theorem 2 of rankings for a number of rounds, at the most shards of remark 3."""
+
+    def shards(n: float, e: Exponents) -> float:
+        return ranking_rates.most_ranking_shards(n, rounds, r=e.ranking_r)
+
+    return Statement(
+        f"DRank-RF-C, {rounds} rounds",
+        ranking_rates.THEOREM_2,
+        lambda n, e: ranking_rates.rounds_penalty(n, r=e.ranking_r),
+        lambda n, e: ranking_rates.rounds_error(n, shards(n, e), rounds, r=e.ranking_r),
+        lambda n, e: ranking_rates.rounds_features(n, r=e.ranking_r),
+        shards,
+        functions="random features",
+        measure=KERNEL_NORM,
+        holds="in probability",
+        note="at the most shards; the proof keeps a variance of n^(-r/(2(1+r))), the theorem not",
+    )
+
+
+_FEATURES = "random features"
+_PLAIN = _of(feature_rates.features, *_BOTH)
+_WEIGHTED = _of(feature_rates.features, *_ALL)
+_SHARDS = _of(feature_rates.feature_partitions, *_BOTH)
+_MORE_SHARDS = _of(feature_rates.semi_supervised_partitions, *_BOTH)
+_MORE_ROWS = _of(feature_rates.semi_supervised_rows, *_ALL)
+_NY, _RF, _KCG = nystroem_rates, feature_rates, krylov_rates
+
+_STATEMENTS = (
+    Statement("KRR", optimal_rates.KRR, PENALTY, RISK),
+    _older("DKRR", f"{_NY.PAPER}, section 3.2 (Guo et al., 2017; Lin et al., 2017)", None),
+    _older("DC-NY", _NY.PROPOSITION_8.statement, _of(_NY.local_centers, *_BOTH), "local landmarks"),
+    _older(
+        "DC-Sketch",
+        f"{_NY.PAPER}, section 3.4 (Lian et al., 2021)",
+        _of(_NY.local_sketch_size, *_BOTH),
+        "rows of a local sketch",
+    ),
+    _shared("DNystroem", "uniform", False),
+    _shared("DNystroem, leverage", "leverage", False),
+    _shared("DNystroem, in probability", "uniform", True),
+    _shared("DNystroem, leverage, in probability", "leverage", True),
+    Statement(
+        "KRR-RF",
+        _RF.COROLLARY_1,
+        PENALTY,
+        RISK,
+        _WEIGHTED,
+        functions=_FEATURES,
+        note="alpha is the supremum over features: 1 if they are drawn without a look at the data",
+    ),
+    Statement(
+        "DC-RF",
+        _RF.THEOREM_1,
+        PENALTY,
+        RISK,
+        _PLAIN,
+        _of(_RF.older_feature_partitions, *_BOTH),
+        functions=_FEATURES,
+        note="by older proofs",
+    ),
+    Statement("DKRR-RF", _RF.THEOREM_2, PENALTY, RISK, _PLAIN, _SHARDS, functions=_FEATURES),
+    Statement(
+        "DKRR-RF, data-dependent",
+        _RF.THEOREM_3,
+        PENALTY,
+        RISK,
+        _WEIGHTED,
+        _SHARDS,
+        functions="random features by leverage",
+        note="alpha is the supremum over features",
+    ),
+    Statement(
+        "DKRR-RF, semi-supervised",
+        _RF.THEOREM_4,
+        PENALTY,
+        RISK,
+        _WEIGHTED,
+        _MORE_SHARDS,
+        _MORE_ROWS,
+        functions=_FEATURES,
+        note="alpha is the supremum over features; rows count those without labels too",
+    ),
+    Statement(
+        "DKRR, semi-supervised",
+        replace(_RF.THEOREM_4, statement=f"{_RF.PAPER}, corollary 2"),
+        PENALTY,
+        RISK,
+        None,
+        _MORE_SHARDS,
+        _MORE_ROWS,
+    ),
+    _gradients("KCGM", replace(_KCG.THEOREM_3_1, statement=f"{_KCG.PAPER}, corollary 3.6"), None),
+    _gradients("sketched KCGM", _KCG.COROLLARY_3_2, _krylov(_KCG.sketch_size), "rows of a sketch"),
+    _gradients(
+        "Nystroem KCGM", _KCG.COROLLARY_3_3, _krylov(_KCG.landmark_size), "landmarks (uniform)"
+    ),
+    _gradients(
+        "Nystroem KCGM, leverage",
+        _KCG.COROLLARY_5_21,
+        _krylov(_KCG.leverage_size),
+        "landmarks (leverage)",
+    ),
+    _labels("CRED-GD", labelling_rates.THEOREM_4_4, 1.0),
+    _labels("CRED-GD, without noise", labelling_rates.THEOREM_4_4, 0.0),
+    _labels(
+        "RF-CRED-GD",
+        labelling_rates.THEOREM_6_3,
+        1.0,
+        _labelling(labelling_rates.labelling_features, 1.0),
+    ),
+    Statement(
+        "DRank-RF",
+        ranking_rates.THEOREM_1,
+        _ranking(ranking_rates.ranking_penalty),
+        _ranking(ranking_rates.ranking_error),
+        _ranking(ranking_rates.ranking_features),
+        functions=_FEATURES,
+        measure=KERNEL_NORM,
+        holds="in probability",
+        note="for one shard; with p of them n is n/p. The proof keeps a larger variance",
+    ),
+    *(_rounds(rounds) for rounds in ROUNDS),
+)
+
+#: Every statement by the name of its system.
+SYSTEMS: dict[str, Statement] = {statement.name: statement for statement in _STATEMENTS}
+
+
+def tabulate(n: float, exponents: Exponents) -> str:
+    """``lambda, M, m, error`` of every system for n rows, as lines of text.
+
+    Each line is a statement of :data:`SYSTEMS`, up to constants, or says which of its conditions do
+    not hold.
+
+    >>> print(tabulate(10_000, Exponents(r=0.5, gamma=1.0)).splitlines()[1])
+    DKRR: penalty 0.01, partitions 1, error 0.01 [Li, Liu and Wang (2023), section 3.2 ...]
+    """
+    found = [statement.at(n, exponents) for statement in SYSTEMS.values()]
+    return "\n".join(f"{one} [{one.statement}]" for one in found)
