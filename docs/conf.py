@@ -178,6 +178,7 @@ PUBLIC = [
     "mercer.solvers",
     "mercer.storage",
     "mercer.systems",
+    "mercer.theory",
     "mercer.rates",
 ]
 

@@ -13,9 +13,11 @@ from mercer.contracts import Array, Targets
 from mercer.estimators.batches import can_add_rows
 from mercer.estimators.inputs import Given
 from mercer.estimators.kernel_estimator import KernelEstimator
+from mercer.estimators.planning import FitPlan, plan_of
 from mercer.estimators.predicting import staged_values
 from mercer.estimators.target_kinds import Classes
 from mercer.estimators.targets import ClassTargets
+from mercer.theory.study import FUNCTIONS, SAMPLE
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -78,6 +80,32 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
                 f"{known.classes.tolist()}"
             )
         return self._with_rows(given, sign=1)
+
+    def plan(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        n_rows: float | None = None,
+        workers: int = 1,
+        bandwidth: int | float | str = "125MB",
+        sample: int = SAMPLE,
+        n_components: int = FUNCTIONS,
+    ) -> FitPlan:
+        """Return what a fit would need, and what error rate to expect, without fitting.
+
+        Parameters and result are those of :meth:`KernelRegressor.plan`.
+        """
+        return plan_of(
+            self,
+            Given(X, y, sample_weight),
+            n_rows=n_rows,
+            workers=workers,
+            bandwidth=bandwidth,
+            sample=sample,
+            n_components=n_components,
+        )
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x), of shape (n,) for two classes and (n, k) for more."""

@@ -63,7 +63,7 @@ def moments_of(
 ) -> list[Moments] | list[PartialMoments]:
     """Task: return the moments of a shard, by fold."""
     with shard.naming():
-        pieces = _pieces(shard, targets, reading, shard.seed(seed))
+        pieces = pieces_of(shard, targets, reading, shard.seed(seed))
 
         def make() -> list[MomentSums]:
             workspace = Workspace(basis.size, basis.precision_)
@@ -90,7 +90,7 @@ def moments_of(
         return [sums.part() for sums in lanes[0]]
 
 
-def _pieces(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iterator[Piece]:
+def pieces_of(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iterator[Piece]:
     """Yield blocks of rows, each belonging to one fold.
 
     In ranking, whole queries are assigned to folds, using the seed of the targets, so that all

@@ -1,15 +1,14 @@
-"""A rough cost model, to choose between moments and products.
+"""A rough cost model: seconds of a fit from its sizes and the speeds of a machine.
 
-Times are for one core of a typical machine in float32. Only their ratio matters. Products must be
-clearly faster to be chosen, because the direct solve is exact and gives a path of alphas.
+:class:`Speeds` of a typical machine serve to choose between moments and products, where only
+ratios matter; products must be clearly faster to be chosen, because the direct solve is exact and
+gives a path of alphas. Measured speeds (:mod:`mercer.plan.machine`) predict seconds.
 """
 
 from __future__ import annotations
 
-#: Multiply-adds per second: sums of outer products, factorizations in float64, products with a few
-#: columns. Kernel values per second: for few columns of X, and for each further column.
-OUTER, FACTOR, NARROW = 1.0e11, 2.2e10, 3.0e10
-VALUES, COLUMN = 3.0e-9, 2.5e-11
+from dataclasses import dataclass
+
 #: Expected number of steps of an iterative solve.
 STEPS = 30
 #: Below this many seconds, moments are used without comparing them with products.
@@ -22,40 +21,88 @@ ADVANTAGE_OPEN = 3.0
 PILOT = 1000
 
 
-def _evaluation(n_rows: float, size: float, n_features: int) -> float:
-    return n_rows * size * (VALUES + COLUMN * n_features)
+@dataclass(frozen=True)
+class Speeds:
+    """What a machine does in a second; the defaults are for one core of a typical one.
+
+    Attributes
+    ----------
+    outer, factor, narrow : float
+        Multiply-adds per second of sums of outer products in float32, of factorizations in
+        float64, and of products with a few columns.
+    value, column : float
+        Seconds for a kernel value, and more for each column of X.
+    """
+
+    outer: float = 1.0e11
+    factor: float = 2.2e10
+    narrow: float = 3.0e10
+    value: float = 3.0e-9
+    column: float = 2.5e-11
+
+    def evaluation(self, n_rows: float, size: float, n_features: int) -> float:
+        """Return the seconds for the values of ``size`` functions at ``n_rows`` rows."""
+        return n_rows * size * (self.value + self.column * n_features)
+
+    def sums(self, n_rows: float, size: float, n_features: int, single: bool = True) -> float:
+        """Return the seconds for the moments of ``size`` functions."""
+        rate = self.outer if single else self.outer / 2
+        return self.evaluation(n_rows, size, n_features) + n_rows * float(size) ** 2 / rate
+
+    def solve(self, size: float, open_alpha: bool) -> float:
+        """Return the seconds for a factorization, or an eigendecomposition if alpha is open."""
+        return (6.0 if open_alpha else 1.2) * float(size) ** 3 / self.factor
+
+
+TYPICAL = Speeds()
 
 
 def direct_seconds(
-    n_rows: int, size: int, n_features: int, open_alpha: bool, single: bool
+    n_rows: float,
+    size: int,
+    n_features: int,
+    open_alpha: bool,
+    single: bool,
+    speeds: Speeds = TYPICAL,
 ) -> float:
     """Return the seconds for moments and a factorization (eigendecomposition if alpha is open)."""
-    sums = n_rows * float(size) ** 2 / (OUTER if single else OUTER / 2)
-    solve = (6.0 if open_alpha else 1.2) * float(size) ** 3 / FACTOR
-    return _evaluation(n_rows, size, n_features) + sums + solve
+    return speeds.sums(n_rows, size, n_features, single) + speeds.solve(size, open_alpha)
 
 
 def product_seconds(
-    n_rows: int, size: int, n_features: int, outputs: int, keep: bool, open_alpha: bool
+    n_rows: float,
+    size: int,
+    n_features: int,
+    outputs: int,
+    keep: bool,
+    open_alpha: bool,
+    speeds: Speeds = TYPICAL,
 ) -> float:
     """Return the seconds for a preconditioner from the landmarks, and for steps by products."""
-    prepare = 2 * float(size) ** 3 / 6 / FACTOR
+    prepare = 2 * float(size) ** 3 / 6 / speeds.factor
     columns = outputs if outputs < 4 else -(-outputs // 8) * 8
-    steps = STEPS * 2 * n_rows * float(size) * columns / NARROW
+    steps = STEPS * 2 * n_rows * float(size) * columns / speeds.narrow
     passes = 1 if keep else STEPS + 1
-    pilot = direct_seconds(n_rows, min(size, PILOT), n_features, True, True) if open_alpha else 0.0
-    return prepare + steps + passes * _evaluation(n_rows, size, n_features) + pilot
+    pilot = 0.0
+    if open_alpha:
+        pilot = direct_seconds(n_rows, min(size, PILOT), n_features, True, True, speeds)
+    return prepare + steps + passes * speeds.evaluation(n_rows, size, n_features) + pilot
 
 
-def full_direct_seconds(n_rows: int, n_features: int, open_alpha: bool) -> float:
+def full_direct_seconds(
+    n_rows: float, n_features: int, open_alpha: bool, speeds: Speeds = TYPICAL
+) -> float:
     """Return the seconds for the kernel matrix and its factorization or eigendecomposition."""
-    solve = (6.0 if open_alpha else 1 / 6) * float(n_rows) ** 3 / FACTOR
-    return 2 * _evaluation(n_rows, n_rows, n_features) + solve
+    solve = (6.0 if open_alpha else 1 / 6) * float(n_rows) ** 3 / speeds.factor
+    return 2 * speeds.evaluation(n_rows, n_rows, n_features) + solve
 
 
-def full_product_seconds(n_rows: int, n_features: int, rank: int, open_alpha: bool) -> float:
+def full_product_seconds(
+    n_rows: float, n_features: int, rank: int, open_alpha: bool, speeds: Speeds = TYPICAL
+) -> float:
     """Return the seconds for pivoted Cholesky, and for steps that evaluate half the kernel."""
-    prepare = _evaluation(n_rows, rank, n_features) + 2 * n_rows * float(rank) ** 2 / FACTOR
-    steps = STEPS * _evaluation(n_rows, n_rows / 2, n_features)
-    pilot = direct_seconds(n_rows, PILOT, n_features, True, True) if open_alpha else 0.0
+    factor = 2 * n_rows * float(rank) ** 2 / speeds.factor
+    prepare = speeds.evaluation(n_rows, rank, n_features) + factor
+    steps = STEPS * speeds.evaluation(n_rows, n_rows / 2, n_features)
+    pilot = direct_seconds(n_rows, PILOT, n_features, True, True, speeds) if open_alpha else 0.0
     return prepare + steps + pilot

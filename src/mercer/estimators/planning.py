@@ -1,0 +1,225 @@
+"""Plan a fit: study a sample of the rows, and forecast what each system needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.estimators.asked import is_pairwise
+from mercer.estimators.inputs import Given
+from mercer.estimators.progress import progress_bar
+from mercer.estimators.searching import searched_kernel
+from mercer.estimators.sharding import opened_rows
+from mercer.estimators.summary import Summary
+from mercer.kernels.kernel import dense
+from mercer.plan import Sized, human_bytes, parse_memory, plan_fit
+from mercer.plan.machine import measured_speeds
+from mercer.rates import tabulate
+from mercer.sampling import uniform_indices
+from mercer.theory import Cluster, Forecast, Forecaster, study_rows
+from mercer.theory.study import FEWEST, FUNCTIONS, SAMPLE
+from mercer.validation import check_count, check_number
+
+#: Rows that the speeds are measured on.
+ROWS = 1000
+
+
+class FitPlan:
+    """What a fit of some rows would need, and what error to expect.
+
+    Prints as a table, and shows as one in notebooks; :class:`mercer.PlanDisplay` draws it.
+
+    Attributes
+    ----------
+    forecast : Forecast
+        All figures: exponents with their intervals, and a row for every system.
+    """
+
+    def __init__(self, forecast: Forecast) -> None:
+        self.forecast = forecast
+
+    @property
+    def systems(self) -> tuple[Any, ...]:
+        """What each system needs."""
+        return self.forecast.systems
+
+    @property
+    def recommended(self) -> Any:
+        """The fastest system that is nearly as good as any."""
+        return self.forecast.recommended
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all figures as numbers and text, for JSON."""
+        return self.forecast.to_dict()
+
+    def statements(self) -> str:
+        """Return what every theorem of :mod:`mercer.rates` states for the estimated exponents."""
+        return tabulate(self.forecast.n_rows, self.forecast.study.exponents)
+
+    def summary(self) -> Summary:
+        """Return the problem and the recommendation in a few lines."""
+        return Summary("Plan", tuple(problem_rows(self.forecast)))
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the header and the rows of the table of systems."""
+        return header(self.forecast), [system_row(one) for one in self.systems]
+
+    def __str__(self) -> str:
+        names, rows = self.table()
+        widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in (names, *rows)
+        ]
+        return "\n".join([str(self.summary()), "", *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        names, rows = self.table()
+        body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+        head = "".join(f"<th>{name}</th>" for name in names)
+        return f"{self.summary()._repr_html_()}<table><tr>{head}</tr>{body}</table>"
+
+
+def plan_of(
+    estimator: Any,
+    given: Given,
+    *,
+    n_rows: float | None = None,
+    workers: int = 1,
+    bandwidth: Any = "125MB",
+    sample: int = SAMPLE,
+    n_components: int = FUNCTIONS,
+) -> FitPlan:
+    """Return the plan of a fit; the estimator is not changed."""
+    check_count(workers, "workers")
+    check_count(sample, "sample", minimum=FEWEST)
+    check_count(n_components, "n_components", minimum=16)
+    if n_rows is not None:
+        check_number(n_rows, "n_rows", minimum=1.0)
+    cluster = Cluster(workers, float(parse_memory(bandwidth)))
+    if is_pairwise(estimator.kernel):
+        raise ValueError("a plan needs rows to draw samples from, not a precomputed kernel")
+    model = clone(estimator)
+    kind = model._kind()
+    model._request(kind)  # all parameters are checked before any row is read
+    with (
+        progress_bar(model.verbose) as progress,
+        opened_rows(model, kind, given, progress=progress) as opened,
+    ):
+        rows, targets = opened.rows, opened.targets
+        request = replace(
+            model._request(targets),
+            seeds=opened.seeds,
+            memory_limit=opened.memory_limit,
+            progress=progress,
+        )
+        kernel, record = searched_kernel(model, rows, request)
+        near = dense(rows.take(uniform_indices(rows.n_rows, ROWS, np.random.default_rng(0))))
+        request = replace(request, kernel=kernel.fitted(near))
+        if progress is not None:
+            progress("study", 0, 0, "fits", "")
+        study = study_rows(
+            rows,
+            request,
+            sample=sample,
+            n_components=n_components,
+            classes=hasattr(targets, "classes"),
+        )
+        speeds = measured_speeds(request.kernel, near)
+        size = Sized(int(n_rows or rows.n_rows), rows.n_features)
+        found = Forecaster(
+            study,
+            request,
+            size.n_rows,
+            size.n_features,
+            speeds=speeds,
+            cluster=cluster,
+            memory_limit=parse_memory(opened.memory_limit),
+        )
+        planned, _ = plan_fit(size, request)
+        return FitPlan(found.forecast(planned, record.seconds))
+
+
+def problem_rows(found: Forecast) -> list[tuple[str, str]]:
+    """Return what was measured of the problem, in words."""
+    study, best = found.study, found.recommended
+    surface = study.rate_surface or study.surface
+    scale = 1.0 if found.classes else np.sqrt(study.spread)
+    rows = [
+        ("rows", f"{found.n_rows:,} of {found.n_features:,} columns; {study.n_rows:,} studied"),
+        ("capacity gamma", f"{study.gamma}; {study.capacity.gamma.verdict}"),
+        ("largest leverage", f"alpha {study.supremum}; {study.capacity.supremum.verdict}"),
+        ("source r", f"{study.r}, from an error above the noise of n^-{study.surface.rate}"),
+    ]
+    noise = surface.noise
+    low = [
+        value if found.classes else scale * np.sqrt(value)
+        for value in (noise.value, noise.low, noise.high)
+    ]
+    what = "error rate" if found.classes else "RMSE"
+    rows.append(("noise", f"{what} {low[0]:.3g} ({low[1]:.3g} to {low[2]:.3g}) cannot be learned"))
+    rows.append(
+        ("errors", f"noise + rows + functions fit within {surface.misfit:.0%} of those measured")
+    )
+    rows.append(("penalty", f"alpha about {study.alpha(found.n_rows):.2g}"))
+    if found.search_seconds > 0.05:
+        rows.append(("search", f"{found.search_seconds:.1f} s for kernel and metric, in every fit"))
+    needs = f"{best.functions:,} functions" + (
+        f", {best.shards:,} shards" if best.shards > 1 else ""
+    )
+    rows.append(
+        (
+            "recommended",
+            f"{best.name}: {needs}, {what} {best.error}, {seconds(best.cluster_seconds)}",
+        )
+    )
+    return rows
+
+
+def header(found: Forecast) -> tuple[str, ...]:
+    """Return the names of the columns of the table of systems."""
+    names = ["system", "M", "M, paper", "shards", "most", "most, paper", "memory", "sent", "here"]
+    if found.cluster.workers > 1:
+        names.append(f"{found.cluster.workers:,} workers")
+    else:
+        names.append("1 worker")
+    return (*names, "error rate" if found.classes else "RMSE", "note")
+
+
+def system_row(one: Any) -> tuple[str, ...]:
+    """Return the forecast of a system as text."""
+    return (
+        one.name,
+        f"{one.functions:,}",
+        _size(one.paper_functions),
+        f"{one.shards:,}",
+        "any" if one.most_shards is None else f"{one.most_shards:,}",
+        _size(one.paper_shards),
+        human_bytes(one.memory),
+        human_bytes(one.sent),
+        seconds(one.seconds),
+        seconds(one.cluster_seconds),
+        f"{one.error}",
+        one.note,
+    )
+
+
+def _size(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def seconds(value: float) -> str:
+    """Return a duration as text.
+
+    >>> seconds(0.5), seconds(90), seconds(8000)
+    ('0.5 s', '1.5 min', '2.2 h')
+    """
+    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
+        if value >= size:
+            return f"{value / size:.2g} {unit}"
+    return f"{value:.2g} s"

@@ -1,0 +1,26 @@
+"""Theory as a tool: exponents from data, what a system needs, and where errors come from."""
+
+from mercer.theory.capacity import Capacity, capacity_of_rows
+from mercer.theory.error_parts import ErrorParts, error_parts
+from mercer.theory.forecast import Forecast, Forecaster, SystemForecast
+from mercer.theory.learning_surface import Estimate, Point, Surface
+from mercer.theory.power_law import PowerLaw
+from mercer.theory.study import Study, study_rows
+from mercer.theory.system_costs import Cluster
+
+__all__ = [
+    "Capacity",
+    "Cluster",
+    "ErrorParts",
+    "Estimate",
+    "Forecast",
+    "Forecaster",
+    "Point",
+    "PowerLaw",
+    "Study",
+    "Surface",
+    "SystemForecast",
+    "capacity_of_rows",
+    "error_parts",
+    "study_rows",
+]

@@ -1,0 +1,159 @@
+"""Seconds and bytes of a fit over shards, from its sizes and the speeds of a machine.
+
+A pass over rows is shared by the workers; what follows it depends on how shards are combined:
+
+========  ================================================  =============================
+          after the pass                                    sent by each shard
+========  ================================================  =============================
+sum       one solve of M functions                          M (M + k + 2) numbers
+average   a solve in every shard, then a mean               M k numbers
+rounds    a factor in every shard, then two products each   2 M k numbers a round
+products  a solve by passes over rows                       M k numbers a step
+========  ================================================  =============================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, log2
+
+from mercer.plan.cost import (
+    PILOT,
+    STEPS,
+    Speeds,
+    direct_seconds,
+    full_direct_seconds,
+    full_product_seconds,
+    product_seconds,
+)
+from mercer.plan.moments_or_products import RANK
+
+#: Bytes of a number.
+WIDTH = 8
+#: Seconds that a cluster takes to start a task and to collect its result.
+TASK = 0.02
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Workers as fast as this machine, and the bytes per second between them."""
+
+    workers: int = 1
+    bandwidth: float = 125e6
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """n rows of d columns and k outputs, M functions, m shards, rounds."""
+
+    n_rows: float
+    n_features: int
+    outputs: int
+    functions: int
+    shards: int = 1
+    rounds: int = 0
+    full: bool = False  # one function per row, in every shard
+
+    @property
+    def rows_each(self) -> float:
+        """The rows of a shard."""
+        return self.n_rows / self.shards
+
+    @property
+    def basis_bytes(self) -> float:
+        """Bytes of the functions that a shard receives, with their whitener."""
+        if self.full:
+            return 0.0
+        return WIDTH * (float(self.functions) * self.n_features + float(self.functions) ** 2)
+
+    @property
+    def model_bytes(self) -> float:
+        """Bytes of the coefficients that a shard sends; with the full kernel, its rows too."""
+        if self.full:
+            return WIDTH * self.rows_each * (self.n_features + self.outputs)
+        return WIDTH * float(self.functions) * self.outputs
+
+
+def sum_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, float]:
+    """Return seconds and bytes sent by a shard for an exact sum of moments."""
+    sent = WIDTH * float(sizes.functions) * (sizes.functions + sizes.outputs + 2)
+    rows = sizes.n_rows / cluster.workers
+    pass_seconds = speeds.sums(rows, sizes.functions, sizes.n_features)
+    seconds = pass_seconds + speeds.solve(sizes.functions, open_alpha=True)
+    if cluster.workers > 1:  # sums travel up a tree
+        seconds += ceil(log2(cluster.workers)) * (sent / cluster.bandwidth + TASK)
+        seconds += sizes.basis_bytes / cluster.bandwidth
+    return seconds, sent
+
+
+def products_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, float]:
+    """Return seconds and bytes sent by a shard for a solve by products."""
+    rows = sizes.n_rows / cluster.workers
+    common = (sizes.functions, sizes.n_features, sizes.outputs)
+    seconds = product_seconds(rows, *common, keep=True, open_alpha=True, speeds=speeds)
+    sent = STEPS * sizes.model_bytes
+    if cluster.workers > 1:
+        seconds += STEPS * (sizes.model_bytes / cluster.bandwidth + TASK)
+        seconds += sizes.basis_bytes / cluster.bandwidth
+    return seconds, sent
+
+
+def average_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, float]:
+    """Return seconds and bytes sent by a shard for an average, with the pilot fit for alpha."""
+    waves = ceil(sizes.shards / cluster.workers)
+    if sizes.full:
+        one = full_direct_seconds(sizes.rows_each, sizes.n_features, False, speeds)
+    else:
+        one = direct_seconds(
+            sizes.rows_each, sizes.functions, sizes.n_features, False, False, speeds
+        )
+    seconds = waves * one
+    if sizes.shards > 1 or not sizes.full:
+        seconds += _pilot(sizes, speeds, cluster)
+    if cluster.workers > 1:
+        seconds += waves * TASK + sizes.basis_bytes / cluster.bandwidth
+        seconds += sizes.shards * sizes.model_bytes / cluster.bandwidth  # all to one place
+    return seconds, sizes.model_bytes
+
+
+def rounds_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, float]:
+    """Return seconds and bytes sent by a shard for rounds."""
+    waves = ceil(sizes.shards / cluster.workers)
+    one = direct_seconds(sizes.rows_each, sizes.functions, sizes.n_features, False, False, speeds)
+    round_seconds = 4 * waves * float(sizes.functions) ** 2 * sizes.outputs / speeds.narrow
+    if cluster.workers > 1:
+        round_seconds += 2 * (sizes.shards * sizes.model_bytes / cluster.bandwidth + TASK)
+    seconds = waves * one + sizes.rounds * round_seconds + _pilot(sizes, speeds, cluster)
+    return seconds, 2 * sizes.rounds * sizes.model_bytes
+
+
+def full_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, float]:
+    """Return seconds of the exact kernel on one machine, which sends nothing."""
+    return full_direct_seconds(sizes.n_rows, sizes.n_features, True, speeds), 0.0
+
+
+def full_products_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, float]:
+    """Return seconds of the exact kernel by products on one machine, which sends nothing."""
+    rank = min(RANK, max(100, int(sizes.n_rows ** (2 / 3))))
+    return full_product_seconds(sizes.n_rows, sizes.n_features, rank, True, speeds), 0.0
+
+
+def _pilot(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> float:
+    """Return the seconds of the fit of few functions that chooses alpha for all shards."""
+    size = PILOT if sizes.full else min(PILOT, sizes.functions)
+    rows = sizes.n_rows / cluster.workers
+    return direct_seconds(rows, size, sizes.n_features, True, True, speeds)
+
+
+Cost = Callable[[Sizes, Speeds, Cluster], tuple[float, float]]
+
+#: How shards are combined, and what it costs.
+COSTS: dict[str, Cost] = {
+    "full": full_cost,
+    "full products": full_products_cost,
+    "sum": sum_cost,
+    "products": products_cost,
+    "average": average_cost,
+    "rounds": rounds_cost,
+}
