@@ -5,11 +5,13 @@ from mercer.columns import TableEncoder
 from mercer.combine import Average, ConjugateRounds, ExactSum, NewtonRounds
 from mercer.datasets import load_letter
 from mercer.estimators import (
+    ErrorPartsDisplay,
     ImportanceLabeller,
     KernelClassifier,
     KernelRanker,
     KernelRegressor,
     MetricDisplay,
+    PlanDisplay,
     SearchDisplay,
     SolverPathDisplay,
 )
@@ -58,6 +60,7 @@ __all__ = [
     "ConjugateRounds",
     "CutOff",
     "EngineError",
+    "ErrorPartsDisplay",
     "ExactSum",
     "FullKernel",
     "Gaussian",
@@ -81,6 +84,7 @@ __all__ = [
     "Moments",
     "NewtonRounds",
     "PeriodicSpline",
+    "PlanDisplay",
     "Polynomial",
     "Precomputed",
     "PreconditionedCG",

@@ -1,4 +1,4 @@
-"""The commands: ``mercer look``, ``fit``, ``predict``, ``label``, ``rank``, ``info``, ``demo``."""
+"""The commands: ``mercer look``, ``plan``, ``fit``, ``predict``, ``label`` and others."""
 
 from __future__ import annotations
 

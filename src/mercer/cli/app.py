@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mercer.cli import demo, fit, info, label, look, predict, rank
+from mercer.cli import demo, fit, info, label, look, plan, predict, rank
 from mercer.cli.output import show_error, show_stopped, warnings_as_lines
 from mercer.validation import EngineError
 
@@ -61,6 +61,7 @@ def common(
 
 
 app.command("look", epilog=look.EXAMPLES)(look.look)
+app.command("plan", epilog=plan.EXAMPLES)(plan.plan)
 app.command("fit", epilog=fit.EXAMPLES)(fit.fit)
 app.command("predict", epilog=predict.EXAMPLES)(predict.predict)
 app.command("label")(label.label)

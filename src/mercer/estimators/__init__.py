@@ -1,22 +1,28 @@
 """Estimators with scikit-learn's interface."""
 
 from mercer.estimators.classifier import KernelClassifier
+from mercer.estimators.error_parts_display import ErrorPartsDisplay
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.labeller import ImportanceLabeller
 from mercer.estimators.metric_display import MetricDisplay
 from mercer.estimators.path_display import SolverPathDisplay
+from mercer.estimators.plan_display import PlanDisplay
+from mercer.estimators.planning import FitPlan
 from mercer.estimators.ranker import KernelRanker
 from mercer.estimators.regressor import KernelRegressor
 from mercer.estimators.search_display import SearchDisplay
 from mercer.estimators.summary import Summary
 
 __all__ = [
+    "ErrorPartsDisplay",
+    "FitPlan",
     "ImportanceLabeller",
     "KernelClassifier",
     "KernelEstimator",
     "KernelRanker",
     "KernelRegressor",
     "MetricDisplay",
+    "PlanDisplay",
     "SearchDisplay",
     "SolverPathDisplay",
     "Summary",

@@ -89,7 +89,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         *,
         n_rows: float | None = None,
         workers: int = 1,
-        bandwidth: int | float | str = "125MB",
+        network: int | float | str = "125MB",
         sample: int = SAMPLE,
         n_components: int = FUNCTIONS,
     ) -> FitPlan:
@@ -102,7 +102,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             Given(X, y, sample_weight),
             n_rows=n_rows,
             workers=workers,
-            bandwidth=bandwidth,
+            network=network,
             sample=sample,
             n_components=n_components,
         )

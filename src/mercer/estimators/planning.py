@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from typing import Any
 
@@ -63,26 +64,38 @@ class FitPlan:
         """Return the problem and the recommendation in a few lines."""
         return Summary("Plan", tuple(problem_rows(self.forecast)))
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return the header and the rows of the table of systems."""
-        return header(self.forecast), [system_row(one) for one in self.systems]
+    def tables(self) -> list[Table]:
+        """Return the tables of the plan: title, header and rows of text."""
+        return [expected_table(self.forecast), needs_table(self.forecast)]
+
+    def remarks(self) -> list[str]:
+        """Return what there is to say of some systems."""
+        by_note: dict[str, list[str]] = {}
+        for one in self.systems:
+            for text in filter(None, one.note.split("; ")):
+                by_note.setdefault(text, []).append(one.name)
+        return [f"{', '.join(names)}: {text}" for text, names in by_note.items()]
 
     def __str__(self) -> str:
-        names, rows = self.table()
-        widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in (names, *rows)
-        ]
-        return "\n".join([str(self.summary()), "", *lines])
+        parts = [str(self.summary())]
+        for title, names, rows in self.tables():
+            widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+            lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (names, *rows)]
+            parts.append("\n".join([title, *lines]))
+        return "\n\n".join([*parts, "\n".join(self.remarks())]).rstrip()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        names, rows = self.table()
-        body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-        head = "".join(f"<th>{name}</th>" for name in names)
-        return f"{self.summary()._repr_html_()}<table><tr>{head}</tr>{body}</table>"
+        parts = [self.summary()._repr_html_()]
+        for title, names, rows in self.tables():
+            head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+            body = "".join(
+                f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>"
+                for row in rows
+            )
+            parts.append(f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table>")
+        return "".join(parts)
 
 
 def plan_of(
@@ -91,7 +104,7 @@ def plan_of(
     *,
     n_rows: float | None = None,
     workers: int = 1,
-    bandwidth: Any = "125MB",
+    network: Any = "125MB",
     sample: int = SAMPLE,
     n_components: int = FUNCTIONS,
 ) -> FitPlan:
@@ -101,7 +114,7 @@ def plan_of(
     check_count(n_components, "n_components", minimum=16)
     if n_rows is not None:
         check_number(n_rows, "n_rows", minimum=1.0)
-    cluster = Cluster(workers, float(parse_memory(bandwidth)))
+    cluster = Cluster(workers, float(parse_memory(network)))
     if is_pairwise(estimator.kernel):
         raise ValueError("a plan needs rows to draw samples from, not a precomputed kernel")
     model = clone(estimator)
@@ -154,7 +167,10 @@ def problem_rows(found: Forecast) -> list[tuple[str, str]]:
         ("rows", f"{found.n_rows:,} of {found.n_features:,} columns; {study.n_rows:,} studied"),
         ("capacity gamma", f"{study.gamma}; {study.capacity.gamma.verdict}"),
         ("largest leverage", f"alpha {study.supremum}; {study.capacity.supremum.verdict}"),
-        ("source r", f"{study.r}, from an error above the noise of n^-{study.surface.rate}"),
+        (
+            "source r",
+            f"{study.r}; {study.r_verdict} (the error above the noise falls as n^-{study.rate})",
+        ),
     ]
     noise = surface.noise
     low = [
@@ -181,32 +197,43 @@ def problem_rows(found: Forecast) -> list[tuple[str, str]]:
     return rows
 
 
-def header(found: Forecast) -> tuple[str, ...]:
-    """Return the names of the columns of the table of systems."""
-    names = ["system", "M", "M, paper", "shards", "most", "most, paper", "memory", "sent", "here"]
-    if found.cluster.workers > 1:
-        names.append(f"{found.cluster.workers:,} workers")
-    else:
-        names.append("1 worker")
-    return (*names, "error rate" if found.classes else "RMSE", "note")
+Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 
 
-def system_row(one: Any) -> tuple[str, ...]:
-    """Return the forecast of a system as text."""
-    return (
-        one.name,
-        f"{one.functions:,}",
-        _size(one.paper_functions),
-        f"{one.shards:,}",
-        "any" if one.most_shards is None else f"{one.most_shards:,}",
-        _size(one.paper_shards),
-        human_bytes(one.memory),
-        human_bytes(one.sent),
-        seconds(one.seconds),
-        seconds(one.cluster_seconds),
-        f"{one.error}",
-        one.note,
-    )
+def expected_table(found: Forecast) -> Table:
+    """Return sizes, seconds and the expected error of every system."""
+    workers = f"{found.cluster.workers:,} worker{'s' * (found.cluster.workers > 1)}"
+    error = "error rate" if found.classes else "RMSE"
+    header = ("system", "M", "shards", "here", workers, error, "from", "to")
+    rows = [
+        (
+            one.name,
+            f"{one.functions:,}",
+            f"{one.shards:,}",
+            seconds(one.seconds),
+            seconds(one.cluster_seconds),
+            *(f"{value:.3g}" for value in (one.error.value, one.error.low, one.error.high)),
+        )
+        for one in found.systems
+    ]
+    return "What to expect", header, rows
+
+
+def needs_table(found: Forecast) -> Table:
+    """Return memory and bytes of every system, and the sizes of its theorem."""
+    header = ("system", "memory", "sent", "most shards", "M by theorem", "shards by theorem")
+    rows: list[tuple[str, ...]] = [
+        (
+            one.name,
+            human_bytes(one.memory),
+            human_bytes(one.sent),
+            "any" if one.most_shards is None else f"{one.most_shards:,}",
+            _size(one.paper_functions),
+            _size(one.paper_shards),
+        )
+        for one in found.systems
+    ]
+    return "What it takes, and the sizes of theorems, up to constants", header, rows
 
 
 def _size(value: float | None) -> str:

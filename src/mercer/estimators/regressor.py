@@ -170,7 +170,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         *,
         n_rows: float | None = None,
         workers: int = 1,
-        bandwidth: int | float | str = "125MB",
+        network: int | float | str = "125MB",
         sample: int = SAMPLE,
         n_components: int = FUNCTIONS,
     ) -> FitPlan:
@@ -189,7 +189,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
             Rows to plan for, if there will be more than in X.
         workers : int
             Workers of a cluster, each as fast as this machine.
-        bandwidth : int or str
+        network : int or str
             Bytes per second between them.
         sample, n_components : int
             Rows and functions of the largest fits of the study.
@@ -204,7 +204,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
             Given(X, y, sample_weight),
             n_rows=n_rows,
             workers=workers,
-            bandwidth=bandwidth,
+            network=network,
             sample=sample,
             n_components=n_components,
         )

@@ -1,6 +1,7 @@
 """Theory as a tool: exponents from data, what a system needs, and where errors come from."""
 
 from mercer.theory.capacity import Capacity, capacity_of_rows
+from mercer.theory.decay import Decay
 from mercer.theory.error_parts import ErrorParts, error_parts
 from mercer.theory.forecast import Forecast, Forecaster, SystemForecast
 from mercer.theory.learning_surface import Estimate, Point, Surface
@@ -11,6 +12,7 @@ from mercer.theory.system_costs import Cluster
 __all__ = [
     "Capacity",
     "Cluster",
+    "Decay",
     "ErrorParts",
     "Estimate",
     "Forecast",

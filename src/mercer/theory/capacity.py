@@ -33,9 +33,9 @@ from mercer.validation import check_finite
 
 #: Number of alphas in the curves.
 ALPHAS = 40
-#: The range of a power law: at least this many dimensions, at most this share of the rows, and
-#: a doubt of at most this share of the dimension.
-FEWEST_DIMENSIONS, SHARE_OF_ROWS, DOUBT = 3.0, 0.25, 0.1
+#: The range of a power law: at least this many dimensions, at most these shares of the rows and of
+#: the landmarks, and a doubt of at most this share of the dimension.
+FEWEST_DIMENSIONS, SHARE_OF_ROWS, SHARE_OF_LANDMARKS, DOUBT = 3.0, 0.25, 0.4, 0.1
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ def capacity_of_rows(
     """
     small = replace(
         request,
-        basis=Landmarks(min(n_components, rows.n_rows)),
+        # Pivots, so that no row is far from all landmarks: isolated rows are among them.
+        basis=Landmarks(min(n_components, rows.n_rows), sampling="rpcholesky"),
         solver=Ridge(),
         alpha=0.0,
         dtype="float64",  # what landmarks miss is a small difference
@@ -148,11 +149,8 @@ def capacity_of_rows(
     rest = float(np.median(values))
     dimension += missed / (alphas + rest)
     doubt = missed / alphas - missed / (alphas + rest)
-    usable = (
-        (dimension >= FEWEST_DIMENSIONS)
-        & (dimension <= SHARE_OF_ROWS * rows.n_rows)
-        & (doubt <= DOUBT * dimension)
-    )
+    most = min(SHARE_OF_ROWS * rows.n_rows, SHARE_OF_LANDMARKS * n_components)
+    usable = (dimension >= FEWEST_DIMENSIONS) & (dimension <= most) & (doubt <= DOUBT * dimension)
     return Capacity(alphas, dimension, doubt, exposed.largest, usable)
 
 

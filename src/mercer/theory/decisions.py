@@ -19,7 +19,7 @@ from mercer.contracts import Array, Reading, Targets
 from mercer.moments.by_fold import pieces_of, share_functions
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.theory.sub_sums import Measured
+from mercer.theory.sub_sums import HELD, Measured
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def error_rates(
     seed: int,
     models: Sequence[Measured],
 ) -> list[float]:
-    """Return the error rate of each model on the folds that it has not seen.
+    """Return the error rate of each model on the folds of the test.
 
     ``reading`` and ``seed`` are those of the pass that summed the moments: they say which fold a
     row is in.
@@ -60,11 +60,9 @@ def error_rates(
         label="error rates",
         record="error rates",
     )
-    found = []
-    for at, model in enumerate(models):
-        held = list(model.held)
-        found.append(float(total.wrong[at, held].sum() / total.weight[held].sum()))
-    return found
+    held = list(HELD)
+    wrong: Array = total.wrong[:, held].sum(axis=1) / total.weight[held].sum()
+    return [float(rate) for rate in wrong]
 
 
 def add_counts(first: Wrong, second: Wrong) -> Wrong:

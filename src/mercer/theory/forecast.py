@@ -96,6 +96,7 @@ class Forecast:
     study: Study
     n_rows: int
     n_features: int
+    outputs: int
     cluster: Cluster
     speeds: Speeds
     search_seconds: float
@@ -120,12 +121,12 @@ class Forecast:
             "n_features": self.n_features,
             "sample": study.n_rows,
             "workers": self.cluster.workers,
-            "bandwidth": self.cluster.bandwidth,
+            "network": self.cluster.network,
             "exponents": {
                 "gamma": asdict(study.gamma),
                 "alpha": asdict(study.supremum),
                 "r": asdict(study.r),
-                "rate": asdict(study.surface.rate),
+                "rate": asdict(study.rate),
                 "capacity_law": study.capacity.gamma.verdict,
             },
             "noise": asdict(study.surface.noise),
@@ -183,6 +184,7 @@ class Forecaster:
             self.study,
             self.n_rows,
             self.n_features,
+            self.request.outputs,
             self.cluster,
             self.speeds,
             search_seconds,
@@ -245,7 +247,7 @@ class Forecaster:
         if shape.statement is not None:
             stated = SYSTEMS[shape.statement].at(self.n_rows, self.study.exponents)
             if stated.not_covered:
-                notes.append(f"{stated.statement} does not cover it: {stated.not_covered}")
+                notes.append(f"not covered by {stated.statement}")
         sizes = self._sizes(shape, functions, shards)
         cost = COSTS[shape.combination]
         seconds, sent = cost(sizes, self.speeds, Cluster())

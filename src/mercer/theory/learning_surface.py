@@ -3,14 +3,16 @@
 .. math:: e(n, M) = \\sigma^2 + C n^{-\\beta} + D M^{-\\delta}
 
 with all three constants at least 0: the noise, what more rows would gain, and what more functions
-would gain. For fixed exponents the constants are linear, so a grid of exponents and nonnegative
-least squares find the best surface, and all surfaces that fit nearly as well give intervals.
+would gain. For fixed exponents the constants are linear, so nonnegative least squares find them
+for every pair of exponents of a grid. All surfaces that fit nearly as well as the best give
+intervals, and their mean, weighted by how well they fit, is the estimate: few sizes can seldom tell
+a slow fall from a fast one to a higher noise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -46,16 +48,32 @@ class Estimate:
     low: float
     high: float
 
+    @classmethod
+    def of(cls, values: Array, weights: Array) -> Estimate:
+        """Return the weighted mean of values that are as good, and the least and the largest."""
+        return cls(float(weights @ values), float(values.min()), float(values.max()))
+
     def __str__(self) -> str:
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+
+
+def weighed(squares: Sequence[float], within: float, freedom: int) -> tuple[Array, Array]:
+    """Return which fits are nearly as good as the best, the best one first, and their weights."""
+    every = np.asarray(squares)
+    unit = max(1.0, float(every.min()) / freedom)
+    kept = np.argsort(every)
+    kept = kept[every[kept] <= every.min() + within * unit]
+    weights = np.exp(-(every[kept] - every.min()) / (2 * unit))
+    return kept, weights / weights.sum()
 
 
 @dataclass(frozen=True)
 class Surface:
     """``e(n, M) = noise + C n^-rate + D M^-gain``, with a D for every family of functions.
 
-    The first row of ``candidates`` is the best; columns are rate, gain, noise, C, and D by family.
-    ``misfit`` is the largest relative distance of a measured error from the best surface.
+    The rows of ``candidates`` are surfaces that fit, the best one first, with their ``weights``;
+    columns are rate, gain, noise, C, and D by family. ``misfit`` is the largest relative distance
+    of a measured error from the estimate.
 
     Examples
     --------
@@ -69,6 +87,7 @@ class Surface:
 
     families: tuple[str, ...]
     candidates: Array
+    weights: Array
     misfit: float
 
     @classmethod
@@ -92,32 +111,24 @@ class Surface:
                 constants, left = nnls(columns * (weight[:, None] / scale), error * weight)
                 found.append([rate, gain, *(constants / scale)])
                 squares.append(left**2)
-        best = int(np.argmin(squares))
-        freedom = max(1, len(points) - 4 - len(families))
-        limit = squares[best] + WITHIN * max(1.0, squares[best] / freedom)
-        order = np.argsort(squares)
-        kept = [at for at in order if squares[at] <= limit]
-        surface = cls(families, np.array([found[at] for at in kept]), 0.0)
+        kept, weights = weighed(squares, WITHIN, max(1, len(points) - 4 - len(families)))
+        surface = cls(families, np.array([found[at] for at in kept]), weights, 0.0)
         fitted = np.array([surface.at(p.rows, p.functions, p.family).value for p in points])
-        return cls(families, surface.candidates, float(np.max(np.abs(fitted / error - 1))))
+        return replace(surface, misfit=float(np.max(np.abs(fitted / error - 1))))
 
     def at(self, rows: float, functions: float, family: str = "landmarks") -> Estimate:
         """Return the error at n rows and M functions."""
         rate, gain, noise, rows_constant = self.candidates[:, :4].T
         constant = self.candidates[:, 4 + self.families.index(family)]
         values = noise + rows_constant * rows**-rate + constant * functions**-gain
-        return _estimate(values)
+        return Estimate.of(values, self.weights)
 
     @property
     def rate(self) -> Estimate:
         """beta, by which the error above the noise falls with the rows."""
-        return _estimate(self.candidates[:, 0])
+        return Estimate.of(self.candidates[:, 0], self.weights)
 
     @property
     def noise(self) -> Estimate:
         """The part of the error that neither rows nor functions reduce."""
-        return _estimate(self.candidates[:, 2])
-
-
-def _estimate(values: Array) -> Estimate:
-    return Estimate(float(values[0]), float(values.min()), float(values.max()))
+        return Estimate.of(self.candidates[:, 2], self.weights)

@@ -1,20 +1,21 @@
-"""Errors of averages of exact kernel fits to shards (DKRR), measured on rows in one place.
+"""Errors of exact kernel fits to parts of the rows, measured on rows in one place.
 
-.. math:: f = \\sum_j \\frac{n_j}{n} f_j, \\qquad
-          f_j = \\arg\\min \\frac1{n_j} \\sum_{i \\in D_j} (f(x_i) - y_i)^2 + \\alpha \\|f\\|^2
+.. math:: f_D = \\arg\\min_f \\frac1{|D|} \\sum_{i \\in D} (f(x_i) - y_i)^2 + \\alpha \\|f\\|^2
 
-Each shard has functions of its own, which moments of shared functions do not show.
+of nested subsamples D, whose errors fall at the rate of the theory, and of shards, whose models are
+averaged (DKRR). Each has functions of its own, so moments of shared functions do not show them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import solve
+from scipy.linalg import cho_factor, cho_solve
 
-from mercer.contracts import Rows, Targets
+from mercer.contracts import Array, Rows, Targets
 from mercer.kernels import Kernel
 from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
@@ -23,46 +24,85 @@ from mercer.theory.sub_sums import FOLDS, PARTITIONS, SIZES
 
 #: Rows read at a time.
 ROWS = 8192
+#: Rows of the largest subsample, each half of the one before, and how many of each size.
+LARGEST, SUBSAMPLES = 2000, ((8, 4), (4, 4), (2, 3), (1, 1))
+#: Penalties of a subsample, relative to what suited so many rows of fewer functions.
+AROUND = 4.0 ** np.arange(-3, 4)
 
 
 @dataclass(frozen=True)
-class Averaged:
-    """The error of an average over shards of so many rows: squared, and the rate of decisions."""
+class LocalFit:
+    """The error of an exact fit, or of an average of them: squared, and the rate of decisions.
 
-    rows_each: float
-    error: float
-    rate: float | None
-
-
-def errors_of_local_kernels(
-    rows: RowSet, targets: Targets, kernel: Kernel, alpha: float, intercept: bool, classes: bool
-) -> list[Averaged]:
-    """Return the error of the average for several numbers of shards.
-
-    The shards together have the share of the rows that the largest training set of
-    :mod:`mercer.theory.sub_sums` has; the other rows are the test. Weights are left aside.
+    ``rows`` are those of a subsample or of a shard.
     """
-    blocks = list(checked_blocks(rows.items[0].source, targets, ROWS, partial=True))
-    X, Y = _stacked([block.X for block, _ in blocks]), np.concatenate([Y for _, Y in blocks])
-    known = np.flatnonzero(~np.isnan(Y).any(axis=1))
-    order = np.random.default_rng(0).permutation(known)
-    train = order[: len(order) * SIZES[-1] // FOLDS]
-    test = order[len(train) :]
-    mean = Y[train].mean(axis=0) if intercept else np.zeros(Y.shape[1])
-    nothing = float(np.sum((Y[test] - Y[test].mean(axis=0)) ** 2))
-    found = []
-    for parts in PARTITIONS:
-        scores = np.zeros((len(test), Y.shape[1]))
-        for part in np.array_split(train, parts):
-            K = kernel(X[part])
-            K[np.diag_indices_from(K)] += alpha * len(part)
-            c = solve(K, Y[part] - mean, assume_a="pos", check_finite=False, overwrite_a=True)
-            scores += len(part) / len(train) * (kernel.against(X[part])(X[test]) @ c)
-        scores += mean
-        error = float(np.sum((Y[test] - scores) ** 2)) / max(nothing, np.finfo(float).tiny)
-        rate = float(np.mean(decided(scores) != decided(Y[test]))) if classes else None
-        found.append(Averaged(len(train) / parts, error, rate))
-    return found
+
+    rows: float
+    error: float
+    rate: float | None = None
+
+
+class LocalKernels:
+    """Rows in one place, for exact fits to parts of them; weights are left aside.
+
+    The fits get the same share of the rows as the largest training set of
+    :mod:`mercer.theory.sub_sums`; the other rows are the test.
+    """
+
+    def __init__(self, rows: RowSet, targets: Targets, kernel: Kernel, intercept: bool) -> None:
+        blocks = list(checked_blocks(rows.items[0].source, targets, ROWS, partial=True))
+        self.X = _stacked([block.X for block, _ in blocks])
+        self.Y = np.concatenate([Y for _, Y in blocks])
+        known = np.flatnonzero(~np.isnan(self.Y).any(axis=1))
+        order = np.random.default_rng(0).permutation(known)
+        self.train = order[: len(order) * SIZES[-1] // FOLDS]
+        self.test = order[len(self.train) :]
+        self.kernel, self.intercept = kernel, intercept
+        truth = self.Y[self.test]
+        around = float(np.sum((truth - truth.mean(axis=0)) ** 2))
+        self.nothing = max(around, np.finfo(float).tiny)
+
+    def averages(self, alpha: float, classes: bool) -> list[LocalFit]:
+        """Return the error of the average over shards, for several numbers of shards."""
+        found = []
+        for parts in PARTITIONS:
+            scores = np.zeros((len(self.test), self.Y.shape[1]))
+            for part in np.array_split(self.train, parts):
+                scores += len(part) / len(self.train) * self._scores(part, [alpha])[0]
+            truth = self.Y[self.test]
+            rate = float(np.mean(decided(scores) != decided(truth))) if classes else None
+            found.append(LocalFit(len(self.train) / parts, self._error(scores), rate))
+        return found
+
+    def subsamples(self, alpha_of: Callable[[float], float]) -> list[LocalFit]:
+        """Return the error of nested subsamples, each at the best penalty near ``alpha_of(n)``."""
+        largest = min(LARGEST, len(self.train))
+        found = []
+        for divisor, repeats in SUBSAMPLES:
+            size = largest // divisor
+            for repeat in range(min(repeats, len(self.train) // size)):
+                part = self.train[repeat * size : (repeat + 1) * size]
+                scores = self._scores(part, alpha_of(size) * AROUND)
+                found.append(LocalFit(size, min(map(self._error, scores))))
+        return found
+
+    def _scores(self, part: Array, alphas: Sequence[float] | Array) -> list[Array]:
+        """Return f at the test rows, for every penalty."""
+        X, Y = self.X[part], self.Y[part]
+        mean = Y.mean(axis=0) if self.intercept else np.zeros(Y.shape[1])
+        K, across = self.kernel(X), self.kernel.against(X)(self.X[self.test])
+        found = []
+        for alpha in alphas:
+            A = K.copy()
+            # Penalties below rounding leave the matrix without a factor.
+            least = 1e-13 * float(np.trace(K))
+            A[np.diag_indices_from(A)] += max(float(alpha) * len(part), least)
+            factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+            found.append(across @ cho_solve(factor, Y - mean, check_finite=False) + mean)
+        return found
+
+    def _error(self, scores: Array) -> float:
+        return float(np.sum((self.Y[self.test] - scores) ** 2)) / self.nothing
 
 
 def _stacked(parts: list[Rows]) -> Rows:

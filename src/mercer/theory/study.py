@@ -14,25 +14,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.bases import BasisTransformer, Landmarks, RandomFeatures
-from mercer.contracts import Array, Reading, Targets
 from mercer.engines import blas_threads
-from mercer.kernels import Kernel
-from mercer.moments import Moments, sum_moments
-from mercer.plan import make_plan
 from mercer.rates import Exponents
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.sampling import uniform_indices
 from mercer.search.sample import labelled_rows, sampled_rows
-from mercer.solvers import Ridge
 from mercer.theory.capacity import Capacity, capacity_of_rows
+from mercer.theory.decay import Decay
 from mercer.theory.decisions import error_rates
 from mercer.theory.learning_surface import Estimate, Point, Surface
-from mercer.theory.local_kernels import errors_of_local_kernels
+from mercer.theory.local_kernels import LocalKernels
+from mercer.theory.measuring import (
+    alphas_by_rows,
+    families,
+    points_of,
+    spread_of,
+    sums_by_fold,
+)
 from mercer.theory.power_law import PowerLaw
 from mercer.theory.sub_sums import (
-    FOLDS,
     Measured,
     errors_by_partitions,
     errors_by_rows,
@@ -40,12 +41,12 @@ from mercer.theory.sub_sums import (
 
 #: Rows and functions of the fits, unless they are given.
 SAMPLE, FUNCTIONS = 8000, 600
-#: Fewer functions, as shares of the most; random features are measured with the last two.
-SHARES = (0.25, 0.5, 1.0)
 #: Fewest labelled rows: the smallest of the fits has a sixteenth of them.
 FEWEST = 320
 #: The largest r that ridge regression can use (its saturation), and the least that is reported.
 LARGEST_R, SMALLEST_R = 1.0, 0.01
+#: An exponent whose interval is wider than this factor is open.
+WIDE = 4.0
 #: What shards add to a relative error, at the least.
 NOTHING = 1e-5
 
@@ -64,6 +65,8 @@ class Study:
         The squared error, relative to predicting the mean, by rows and functions.
     rate_surface : Surface or None
         The same of the error rate, for classes.
+    decay : Decay or None
+        The rate of the exact kernel's error on nested subsamples; None if rows stay in shards.
     spread : float
         The mean square of y around its mean, in the units of y, that errors are relative to.
     alpha_law : PowerLaw
@@ -83,6 +86,7 @@ class Study:
     capacity: Capacity
     surface: Surface
     rate_surface: Surface | None
+    decay: Decay | None
     spread: float
     alpha_law: PowerLaw
     alphas: tuple[tuple[float, float], ...]
@@ -102,14 +106,26 @@ class Study:
         return Estimate(*(max(a, b) for a, b in zip(_values(found), _values(gamma), strict=True)))
 
     @property
+    def rate(self) -> Estimate:
+        """beta: the error above the noise falls as n^-beta."""
+        return self.surface.rate if self.decay is None else self.decay.rate
+
+    @property
     def r(self) -> Estimate:
         """The source exponent: ``r = gamma beta / (2 (1 - beta))``, at most 1."""
-        beta, gamma = self.surface.rate, self.gamma
+        beta, gamma = self.rate, self.gamma
         return Estimate(
             _source(beta.value, gamma.value),
             _source(beta.low, gamma.low),
             _source(beta.high, gamma.high),
         )
+
+    @property
+    def r_verdict(self) -> str:
+        """Whether the sample determines r, in words."""
+        if self.r.high > WIDE * self.r.low:
+            return "the sample cannot tell"
+        return "at least: ridge regression uses no more" if self.r.value >= LARGEST_R else "known"
 
     @property
     def exponents(self) -> Exponents:
@@ -119,9 +135,7 @@ class Study:
 
     def alpha(self, rows: float) -> float:
         """Return the alpha that suits n rows, by what suited fewer."""
-        last_rows, last = self.alphas[-1]
-        exponent = self.alpha_law.exponent if self.alpha_law.known else -1.0
-        return float(last * (rows / last_rows) ** np.clip(exponent, -2.0, 0.0))
+        return suited(rows, self.alphas, self.alpha_law)
 
     @property
     def stated(self) -> Surface:
@@ -140,6 +154,13 @@ class Study:
         at = np.log(rows_each)
         outside = min(at - x[0], 0.0) + max(at - x[-1], 0.0)
         return float(np.exp(min(float(np.interp(at, x, y)) + slope * outside, 0.0)))
+
+
+def suited(rows: float, alphas: tuple[tuple[float, float], ...], law: PowerLaw) -> float:
+    """Return the alpha for n rows by a power law, from the last that was found."""
+    last_rows, last = alphas[-1]
+    exponent = law.exponent if law.known else -1.0
+    return float(last * (rows / last_rows) ** np.clip(exponent, -1.0, 0.0))
 
 
 def _values(interval: Estimate) -> tuple[float, float, float]:
@@ -217,7 +238,7 @@ def _studied(
         if family == "landmarks" and size == most:
             parted = errors_by_partitions(folds, basis, request.intercept, found[-1].alpha)
             averaged, alphas = [found[-1], *parted], alphas_by_rows(found)
-            spread = _spread(folds, request)
+            spread = spread_of(folds, request)
         measured += [(family, one, one.error) for one in found]
         if classes:
             wrong = error_rates(rows, targets, basis, reading, seed, [*found, *parted])
@@ -229,21 +250,25 @@ def _studied(
     rate_surface = Surface.of(points_of(rates)) if classes else None
     stated = by_shards if classes else [one.error for one in averaged]
     excess = {"shared": _excess([one.rows / one.shards for one in averaged], stated)}
+    law = PowerLaw.of(*np.array(alphas).T)
+    decay: Decay | None = None
     if rows.one_place:
-        local = errors_of_local_kernels(
-            rows, targets, request.kernel, averaged[0].alpha, request.intercept, classes
-        )
+        exact = LocalKernels(rows, targets, request.kernel, request.intercept)
+        nested = exact.subsamples(lambda n: suited(n, tuple(alphas), law))
+        decay = Decay.of([one.rows for one in nested], [one.error for one in nested])
+        local = exact.averages(averaged[0].alpha, classes)
         trained = averaged[0].rows
         whole = (rate_surface or surface).at(trained, trained).value
         errors = [one.error if one.rate is None else one.rate for one in local]
-        excess["full"] = _excess([trained, *(one.rows_each for one in local)], [whole, *errors])
+        excess["full"] = _excess([trained, *(one.rows for one in local)], [whole, *errors])
     return Study(
         rows.n_rows,
         capacity,
         surface,
         rate_surface,
+        decay,
         spread,
-        PowerLaw.of(*np.array(alphas).T),
+        law,
         tuple(alphas),
         excess,
         tuple(points),
@@ -252,104 +277,8 @@ def _studied(
 
 
 def _excess(rows_each: list[float], errors: list[float]) -> tuple[tuple[float, float], ...]:
-    """Return what shards add to the first of the errors."""
-    pairs = zip(rows_each[1:], errors[1:], strict=True)
-    return tuple((rows, max(error - errors[0], 0.0)) for rows, error in pairs)
-
-
-def families(request: Request, n_features: int, most: int) -> list[tuple[str, int]]:
-    """Return the bases to measure: landmarks, and random features where the kernel has them."""
-    found = [("landmarks", max(4, int(share * most))) for share in SHARES]
-    if has_random_features(request.kernel, n_features):
-        found += [("random features", max(4, int(share * most))) for share in SHARES[1:]]
-    return found
-
-
-def has_random_features(kernel: Kernel, n_features: int) -> bool:
-    """Return whether random features of a kernel can be drawn."""
-    try:
-        kernel.feature_map(2, n_features, np.random.default_rng(0))
-    except ValueError:
-        return False
-    return True
-
-
-def sums_by_fold(
-    rows: RowSet,
-    targets: Targets,
-    request: Request,
-    family: str,
-    size: int,
-    seed: int,
-    rng: np.random.Generator,
-) -> tuple[BasisTransformer, list[Moments], Reading]:
-    """Return functions, and their moments in folds."""
-    basis = Landmarks(size) if family == "landmarks" else RandomFeatures(size)
-    asked = replace(
-        request,
-        targets=targets,
-        basis=basis,
-        solver=Ridge(),
-        alpha=0.0,
-        dtype="float64",
-        needs_sums=True,
-        previous=None,
-    )
-    plan = make_plan(rows, asked)
-    fitted = plan.basis.fit_source(
-        rows,  # type: ignore[arg-type]
-        request.kernel,
-        rng,
-        "float64",
-    )
-    reading = replace(plan.reading, folds=FOLDS, held_out=None)
-    moments = sum_moments(rows, targets, fitted, reading, seed, record="moments by fold")
-    return fitted, moments, reading
-
-
-def points_of(measured: list[tuple[str, Measured, float]]) -> list[Point]:
-    """Return means and standard errors over the training sets of one size."""
-    groups: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
-    for family, one, error in measured:
-        groups.setdefault((family, one.functions, one.folds), []).append((one.rows, error))
-    means = {key: np.mean(group, axis=0) for key, group in groups.items()}
-    # Deviations of few training sets are uncertain: take the mean of all, relative to the error.
-    relative = [
-        np.std(group, axis=0, ddof=1)[1] / means[key][1]
-        for key, group in groups.items()
-        if len(group) > 1 and means[key][1] > 0
-    ]
-    common = float(np.mean(relative)) if relative else 0.0
-    return [
-        Point(
-            float(means[key][0]),
-            key[1],
-            float(means[key][1]),
-            common * float(means[key][1]) / float(np.sqrt(len(group))),
-            key[0],
-        )
-        for key, group in groups.items()
-    ]
-
-
-def alphas_by_rows(measured: list[Measured]) -> list[tuple[float, float]]:
-    """Return the geometric mean of the chosen alphas for every number of rows."""
-    groups: dict[int, list[Measured]] = {}
-    for one in measured:
-        groups.setdefault(one.folds, []).append(one)
-    return [
-        (
-            float(np.mean([one.rows for one in group])),
-            float(np.exp(np.mean(np.log([one.alpha for one in group])))),
-        )
-        for group in groups.values()
-    ]
-
-
-def _spread(folds: list[Moments], request: Request) -> float:
-    """Return the mean square of y around its mean, in the units of y."""
-    total = folds[0]
-    for fold in folds[1:]:
-        total = total + fold
-    by_column: Array = total.sum_yy / total.target_weight - (total.sum_y / total.target_weight) ** 2
-    return float(np.maximum(by_column, 0.0) @ request.units)
+    """Return what shards add to the least of the errors; larger shards never add more."""
+    order = np.argsort(rows_each)
+    added = np.array(errors)[order] - min(errors)
+    falling = np.maximum.accumulate(added[::-1])[::-1]
+    return tuple(zip(np.array(rows_each)[order].tolist(), falling.tolist(), strict=True))[:-1]

@@ -1,9 +1,10 @@
 """Errors of fits to parts of the rows, from one pass: sums over some folds are sums over rows.
 
-With the moments of F folds, any union of folds is a training set and the other folds are its test:
+With the moments of F folds, any union of the first folds is a training set; the last folds are the
+test of all of them, so that errors differ by the training sets and not by the noise of their tests:
 
 .. math:: S_{\\text{train}} = \\sum_{k \\in \\text{train}} S^{(k)}, \\qquad
-          \\text{error} = s_{yy} - 2 c't + c'Sc \\ \\text{ of the other folds.}
+          \\text{error} = s_{yy} - 2 c't + c'Sc \\ \\text{ of the last folds.}
 
 Parts of one fold each are shards, whose models can be averaged, so the same sums also show what an
 average over shards costs. Nothing is read twice.
@@ -22,8 +23,9 @@ from mercer.moments import Moments
 from mercer.selection import default_alphas
 from mercer.systems import MomentSystem
 
-#: Folds of the pass, and folds of the training sets; the rest of the folds is the test.
+#: Folds of the pass, and folds of the training sets; those beyond the largest are the test.
 FOLDS, SIZES = 16, (1, 2, 4, 8, 12)
+HELD = tuple(range(SIZES[-1], FOLDS))
 #: The most training sets of a size; they have no rows in common.
 REPEATS = 4
 #: Into how many shards the largest training set is cut.
@@ -35,22 +37,17 @@ class Measured:
     """The error of one fit: squared, on the other rows, relative to predicting the mean.
 
     ``coefficients`` (M, k) are those of the summed functions, for errors that are no sums of
-    squares; ``held`` are the folds of the test.
+    squares; ``folds`` is the number of folds of the training set.
     """
 
+    folds: int
     rows: float
     functions: int
     alpha: float
     error: float
     coefficients: Array
     intercept: Array
-    held: tuple[int, ...]
     shards: int = 1
-
-    @property
-    def folds(self) -> int:
-        """Folds that the fit has seen."""
-        return FOLDS - len(self.held)
 
 
 def errors_by_rows(
@@ -59,7 +56,7 @@ def errors_by_rows(
     """Return the error of every training set, at the alpha that its test prefers."""
     found = []
     for size in SIZES:
-        for repeat in range(min(REPEATS, len(folds) // size)):
+        for repeat in range(min(REPEATS, SIZES[-1] // size)):
             train = range(repeat * size, (repeat + 1) * size)
             found.append(_measured(folds, basis, intercept, train))
     return found
@@ -73,8 +70,7 @@ def errors_by_partitions(
     All shards together are the largest training set, and alpha is the one for all of its rows.
     """
     size = SIZES[-1]
-    held = tuple(range(size, len(folds)))
-    test = total_of([folds[at] for at in held])
+    test = total_of([folds[at] for at in HELD])
     found = []
     for parts in PARTITIONS:
         each = size // parts
@@ -90,17 +86,16 @@ def errors_by_partitions(
         constant = sum(share * one for share, (_, _, one) in zip(shares, models, strict=True))
         rows = sum(fold.target_rows for fold in folds[:size])
         error = float(test.squared_error(c, constant).sum()) / nothing(test)
-        found.append(Measured(rows, basis.size, alpha, error, c, constant, held, parts))
+        found.append(Measured(size, rows, basis.size, alpha, error, c, constant, parts))
     return found
 
 
 def _measured(
     folds: Sequence[Moments], basis: BasisTransformer, intercept: bool, train: range
 ) -> Measured:
-    """Fit some folds, and choose alpha by the others."""
+    """Fit some folds, and choose alpha by the test."""
     moments = total_of([folds[at] for at in train])
-    held = tuple(at for at in range(len(folds)) if at not in train)
-    test = total_of([folds[at] for at in held])
+    test = total_of([folds[at] for at in HELD])
     outputs = moments.cross.shape[1]
     system = MomentSystem([moments], basis, intercept, np.ones(outputs))
     alphas = default_alphas(system)
@@ -110,13 +105,13 @@ def _measured(
     best = int(np.nanargmin(np.where(np.isfinite(errors), errors, np.inf)))
     columns = slice(best * outputs, (best + 1) * outputs)
     return Measured(
+        len(train),
         moments.target_rows,
         basis.size,
         float(alphas[best]),
         float(errors[best]) / nothing(test),
         c[:, columns],
         constants[columns],
-        held,
     )
 
 

@@ -40,7 +40,7 @@ class Cluster:
     """Workers as fast as this machine, and the bytes per second between them."""
 
     workers: int = 1
-    bandwidth: float = 125e6
+    network: float = 125e6
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def sum_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, flo
     pass_seconds = speeds.sums(rows, sizes.functions, sizes.n_features)
     seconds = pass_seconds + speeds.solve(sizes.functions, open_alpha=True)
     if cluster.workers > 1:  # sums travel up a tree
-        seconds += ceil(log2(cluster.workers)) * (sent / cluster.bandwidth + TASK)
-        seconds += sizes.basis_bytes / cluster.bandwidth
+        seconds += ceil(log2(cluster.workers)) * (sent / cluster.network + TASK)
+        seconds += sizes.basis_bytes / cluster.network
     return seconds, sent
 
 
@@ -94,8 +94,8 @@ def products_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float
     seconds = product_seconds(rows, *common, keep=True, open_alpha=True, speeds=speeds)
     sent = STEPS * sizes.model_bytes
     if cluster.workers > 1:
-        seconds += STEPS * (sizes.model_bytes / cluster.bandwidth + TASK)
-        seconds += sizes.basis_bytes / cluster.bandwidth
+        seconds += STEPS * (sizes.model_bytes / cluster.network + TASK)
+        seconds += sizes.basis_bytes / cluster.network
     return seconds, sent
 
 
@@ -112,8 +112,8 @@ def average_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float,
     if sizes.shards > 1 or not sizes.full:
         seconds += _pilot(sizes, speeds, cluster)
     if cluster.workers > 1:
-        seconds += waves * TASK + sizes.basis_bytes / cluster.bandwidth
-        seconds += sizes.shards * sizes.model_bytes / cluster.bandwidth  # all to one place
+        seconds += waves * TASK + sizes.basis_bytes / cluster.network
+        seconds += sizes.shards * sizes.model_bytes / cluster.network  # all to one place
     return seconds, sizes.model_bytes
 
 
@@ -123,7 +123,7 @@ def rounds_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, 
     one = direct_seconds(sizes.rows_each, sizes.functions, sizes.n_features, False, False, speeds)
     round_seconds = 4 * waves * float(sizes.functions) ** 2 * sizes.outputs / speeds.narrow
     if cluster.workers > 1:
-        round_seconds += 2 * (sizes.shards * sizes.model_bytes / cluster.bandwidth + TASK)
+        round_seconds += 2 * (sizes.shards * sizes.model_bytes / cluster.network + TASK)
     seconds = waves * one + sizes.rounds * round_seconds + _pilot(sizes, speeds, cluster)
     return seconds, 2 * sizes.rounds * sizes.model_bytes
 

@@ -1,0 +1,30 @@
+"""Problems whose capacity, noise and rate are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.estimators.targets import ClassTargets, RegressionTargets
+from mercer.request import OneStream, Request
+from mercer.rows import ArraySource
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import cut
+
+
+def rows_of(X: Any, y: Any, weight: Any = None) -> RowSet:
+    return RowSet.in_one_place(ArraySource(X, y, weight))
+
+
+def sharded(X: Any, y: Any, shards: int) -> RowSet:
+    from mercer.engines import ThreadEngine
+
+    parts = cut(ArraySource(X, y), shards, np.random.default_rng(1))
+    return RowSet.over_shards(ThreadEngine(), parts, lambda source: None)
+
+
+def request_for(y: Any, kernel: Any, *, classes: bool = False, intercept: bool = True) -> Request:
+    targets = ClassTargets(np.unique(y)) if classes else RegressionTargets.of(y, intercept)
+    seeds = OneStream(np.random.default_rng(0))
+    return Request(targets, kernel=kernel, intercept=intercept, seeds=seeds)
