@@ -134,7 +134,7 @@ RECIPES: dict[str, Recipe] = {
     "DRank-C": Recipe(
         "exact ranking by Newton rounds from the average; shards exchange rows",
         FullKernel,
-        combine=NewtonRounds(),
+        combine=NewtonRounds(pairs="within_shards", unstopped=True),
         estimator=KernelRanker,
     ),
     "DRank-RF": Recipe(
@@ -146,7 +146,7 @@ RECIPES: dict[str, Recipe] = {
     "DRank-RF-C": Recipe(
         "ranking on shared random features, by Newton rounds from zero",
         RandomFeatures,
-        combine=NewtonRounds(start="zero"),
+        combine=NewtonRounds(start="zero", pairs="within_shards", unstopped=True),
         estimator=KernelRanker,
     ),
 }

@@ -6,7 +6,8 @@ on a function through its values at the shard's own points,
 .. math:: H_j f = \\frac1{W_j} \\sum_{i \\in j} w_i (f(x_i) - \\bar f) K(x_i, \\cdot) + \\lambda f,
           \\qquad b_j = \\frac1{W_j} \\sum_{i \\in j} w_i (y_i - \\bar y) K(x_i, \\cdot),
 
-where the means are per query in rankings, and 0 otherwise. A function is represented by its
+where the means are per query in rankings (over all rows of the shard, if only pairs within shards
+count and there are no queries), and 0 otherwise. A function is represented by its
 coefficients at the points of all shards, so every shard holds all points. This is the scheme of
 Chen et al. (2021) for rankings (DRank-C), and of Lin, Wang and Zhou (2020) for regression. A round
 costs ``n_j n`` kernel values in each shard.
@@ -52,6 +53,8 @@ class FunctionShard:
         centering.
     alpha : float
         The penalty, above 0.
+    mass : float or None
+        The weight of its pairs, if those between shards do not count.
     """
 
     def __init__(
@@ -63,7 +66,9 @@ class FunctionShard:
         weight: Array,
         query: Array | None,
         alpha: float,
+        mass: float | None = None,
     ) -> None:
+        self.mass = mass
         self._kernel, self._points, self._own = kernel, points, own
         self._root, self._query = np.sqrt(weight)[:, None], query
         self.weight = float(weight.sum())
@@ -177,19 +182,24 @@ def function_shard_of(
     points: Array,
     slices: dict[int, slice],
     alpha: float,
+    within: bool = False,
 ) -> FunctionShard:
-    """Task: return what a shard stores between rounds in function space."""
+    """Task: return what a shard stores between rounds in function space.
+
+    ``within`` only counts pairs of its own rows.
+    """
     source = shard.source
     with shard.naming():
+        if within:
+            targets = targets.pairs_within(source)
         ((block, Y),) = checked_blocks(source, targets, max(1, source.n_rows), partial=True)
     weight = np.ones(len(Y)) if block.weight is None else block.weight
     query: Array | None = None
     if targets.pairs is not None:
         query = targets.codes(block)
         weight = weight * targets.pairs.factor[query]
-    elif targets.ranks:
-        query = np.zeros(len(Y), dtype=int)  # all rows of the shard are one
-    return FunctionShard(kernel, points, slices[shard.number], Y, weight, query, alpha)
+    mass = targets.share(float(weight.sum())) if within else None
+    return FunctionShard(kernel, points, slices[shard.number], Y, weight, query, alpha, mass)
 
 
 def points_of(shard: Shard) -> Array:
