@@ -131,6 +131,28 @@ def test_queries_may_be_split_where_only_pairs_within_shards_count(
     assert relative(split.predict(NEW), named.predict(NEW)) < 1e-6
 
 
+@pytest.mark.parametrize("pairs", ["all", "within_shards"])
+def test_files_with_queries_in_no_order(pairs, tmp_path):
+    """Arrays are sorted by query within shards; rows of files are taken as they come."""
+    split = QID % 3
+    paths = [tmp_path / f"{shard}.csv" for shard in range(3)]
+    for shard, path in enumerate(paths):
+        here = split == shard
+        table = np.c_[X, RELEVANCE, QID][here]
+        np.savetxt(path, table, "%.17g", ",", header="a,b,c,y,q", comments="")
+    model = ranker(NewtonRounds(3, pairs=pairs), "full", scale=None, metric=None, columns=None)
+    files = model.fit([str(path) for path in paths], "y", "q").predict(NEW)
+    arrays = model.fit(X, RELEVANCE, QID, shard_labels=split).predict(NEW)
+    assert relative(files, arrays) < 1e-10
+
+
+def test_alpha_is_chosen_for_all_pairs():
+    settings = {"alpha": "auto", "alphas": np.geomspace(1e-4, 1, 5), "selection": "gcv"}
+    model = ranker(within(2), **settings).fit(X, RELEVANCE, shard_labels=SPLIT)
+    whole = ranker("sum", **settings).fit(X, RELEVANCE, shard_labels=SPLIT)
+    assert model.alpha_ == pytest.approx(whole.alpha_)
+
+
 def test_weights_of_rows_are_repeats():
     repeated = np.repeat(np.arange(len(X)), WEIGHT.astype(int))
     one = ranker(within(3)).fit(X, RELEVANCE, None, WEIGHT, shard_labels=SPLIT)

@@ -16,6 +16,7 @@ costs ``n_j n`` kernel values in each shard.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -31,6 +32,35 @@ from mercer.validation import check_finite
 
 #: Rows of kernel values held in memory at a time.
 BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """The rows of each query, which need not be next to each other."""
+
+    order: Array  # (n,) rows by query
+    starts: Array  # (queries,) where each query begins among these
+    code: Array  # (n,) the query of each row, numbered from 0
+    weight: Array  # (queries, 1)
+
+    @classmethod
+    def of(cls, query: Array, weight: Array) -> _Groups:
+        """Return the groups of rows by query."""
+        order = np.argsort(query, kind="stable")
+        starts = np.flatnonzero(np.r_[True, np.diff(query[order]) != 0])
+        code = np.unique(query, return_inverse=True)[1]
+        total = np.maximum(np.bincount(code, weight), np.finfo(float).tiny)
+        return cls(order, starts, code, total[:, None])
+
+    def means(self, weighted: Array) -> Array:
+        """Return the mean over its query for each row, from values times weights.
+
+        >>> groups = _Groups.of(np.array([7, 3, 7]), np.ones(3))
+        >>> groups.means(np.array([[1.0], [5.0], [3.0]])).ravel()
+        array([2., 5., 2.])
+        """
+        sums = np.add.reduceat(weighted[self.order], self.starts)
+        return np.asarray((sums / self.weight)[self.code])
 
 
 class FunctionShard:
@@ -49,7 +79,7 @@ class FunctionShard:
     weight : array of shape (n_j,)
         Weights of the shard's rows.
     query : array of shape (n_j,) or None
-        Query numbers; values are centered by query, whose rows must be consecutive. None means no
+        Query numbers; values are centered by query, whose rows may be in any order. None means no
         centering.
     alpha : float
         The penalty, above 0.
@@ -70,7 +100,8 @@ class FunctionShard:
     ) -> None:
         self.mass = mass
         self._kernel, self._points, self._own = kernel, points, own
-        self._root, self._query = np.sqrt(weight)[:, None], query
+        self._root = np.sqrt(weight)[:, None]
+        self._groups = None if query is None else _Groups.of(query, weight)
         self.weight = float(weight.sum())
         rows = self._scaled(kernel(points[own]) * self._root.T)
         G = self._centered(rows.T)  # centered on both sides
@@ -92,13 +123,9 @@ class FunctionShard:
 
     def _centered(self, values: Array) -> Array:
         """Subtract the weighted mean of each query from values scaled by root weights."""
-        if self._query is None:
+        if self._groups is None:
             return values
-        starts = np.flatnonzero(np.r_[True, np.diff(self._query) != 0])
-        sizes = np.diff(np.r_[starts, len(self._query)])
-        sums = np.add.reduceat(self._root * values, starts)
-        sums /= np.maximum(np.add.reduceat(self._root**2, starts), np.finfo(float).tiny)
-        return np.asarray(values - self._root * np.repeat(sums, sizes, axis=0))
+        return np.asarray(values - self._root * self._groups.means(self._root * values))
 
     def _values(self, V: Array) -> Array:
         """Return the function with coefficients V at the points of this shard."""
