@@ -25,8 +25,9 @@ from mercer import (
 )
 from mercer.metrics import pairwise_error
 
-#: Which pairs rounds count: all, or those within shards, as in the paper.
+#: Which pairs rounds count: all, or those within shards, as in the paper; how the library says it.
 ALL, WITHIN = "all", "within"
+PAIRS = {ALL: "all", WITHIN: "within_shards"}
 #: All rows in one place with random features: what rounds lead to.
 EXACT_RF = "LSRank-RF"
 #: The mean of the reference ratings, which learns nothing from the test reviewer.
@@ -93,6 +94,10 @@ def estimator(cell: Cell, choice: Choice, seed: int) -> KernelRanker:
         common["rounds"] = cell.rounds
     found = recipe(name, **common)
     assert isinstance(found, KernelRanker)
+    if name == "DRank-RF-C":  # the recipe is Algorithm 1, which is measured by itself
+        found.set_params(combine__pairs=PAIRS[cell.pairs])
+    if cell.rounds:
+        found.set_params(combine__unstopped=False)
     return found
 
 
@@ -109,8 +114,6 @@ def fit(cell: Cell, rows: Split, choice: Choice, seed: int) -> Trial:
         X, y = X[labels == 0], y[labels == 0]
     elif cell.shards > 1:
         given["shard_labels"] = labels
-        if cell.pairs == WITHIN:
-            given["qid"] = labels
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the rounds diverge", MercerWarning)  # the trial says so
         start = time.perf_counter()

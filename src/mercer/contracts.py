@@ -93,7 +93,7 @@ class Status(Enum):
     ITERATION_LIMIT = "reached the iteration limit before the tolerance"
     BREAKDOWN = "stopped by a numerical breakdown; the best iterate is returned"
     COARSE = "solved, but float32 is too coarse for these functions"
-    DIVERGED = "the rounds diverge; the best of them is returned"
+    DIVERGED = "the rounds diverge"
     INTERRUPTED = "interrupted; the best solution so far is returned"
 
     @property
@@ -238,6 +238,9 @@ class Targets(Protocol):
 
     def within(self, source: RowSource) -> Targets:
         """Return the targets for a fit to only these rows."""
+
+    def pairs_within(self, source: RowSource) -> Targets:
+        """Return the targets of a shard whose pairs with other shards do not count."""
 
     def stored(self) -> Targets:
         """Return the part that a fitted model stores."""

@@ -48,9 +48,11 @@ class Recipe:
 #: Learning with Random Features*. LSRank, DRank and DRank-C: Chen et al. (2019, 2021). MPRank:
 #: Cortes, Mohri and Rastogi (2007), which has the minimizer of LSRank at ``alpha = 1 / C``, and
 #: chooses C by leave-one-out. DRank-RF and DRank-RF-C: *Distributed Least Square Ranking with
-#: Random Features*, whose rounds omit pairs of rows in different shards: pass the shards as ``qid``
-#: for that. CRED: Murata and Suzuki (2021), *Gradient Descent in RKHS with Importance Labeling*;
-#: KTR3: Jun, Cutkosky and Orabona (2019); SSSR: Ji et al. (2012).
+#: Random Features*. As in the papers, the rounds of DRank-C and DRank-RF-C omit pairs of rows in
+#: different shards, and nothing stops them: ``set_params(combine__unstopped=False)`` does, and
+#: ``set_params(combine__pairs="all")`` counts all pairs in DRank-RF-C. CRED: Murata and Suzuki
+#: (2021), *Gradient Descent in RKHS with Importance Labeling*; KTR3: Jun, Cutkosky and Orabona
+#: (2019); SSSR: Ji et al. (2012).
 RECIPES: dict[str, Recipe] = {
     "KRR": Recipe("exact kernel ridge regression", FullKernel),
     "KRR-RF": Recipe("ridge regression on random features", RandomFeatures),
@@ -82,8 +84,18 @@ RECIPES: dict[str, Recipe] = {
         KCGM,
     ),
     "DKRR-RF data-dependent": Recipe(
-        "features selected by labels and shared by all shards, averaged",
-        partial(RandomFeatures, sampling="labels"),
+        "features drawn by labels with weights p/q, shared by all shards, averaged",
+        partial(RandomFeatures, sampling="labels", weighting="paper"),
+        combine=Average(),
+    ),
+    "DKRR-RF unbiased": Recipe(
+        "the same with weights sqrt(p/q), which keep the kernel (not in the paper)",
+        partial(RandomFeatures, sampling="labels", weighting="unbiased"),
+        combine=Average(),
+    ),
+    "DKRR-RF selected": Recipe(
+        "features selected by labels, without weights (not in the paper)",
+        partial(RandomFeatures, sampling="labels", weighting="none"),
         combine=Average(),
     ),
     "DKRR-RF semi-supervised": Recipe(
@@ -124,7 +136,7 @@ RECIPES: dict[str, Recipe] = {
     "DRank-C": Recipe(
         "exact ranking by Newton rounds from the average; shards exchange rows",
         FullKernel,
-        combine=NewtonRounds(),
+        combine=NewtonRounds(pairs="within_shards", unstopped=True),
         estimator=KernelRanker,
     ),
     "DRank-RF": Recipe(
@@ -136,7 +148,7 @@ RECIPES: dict[str, Recipe] = {
     "DRank-RF-C": Recipe(
         "ranking on shared random features, by Newton rounds from zero",
         RandomFeatures,
-        combine=NewtonRounds(start="zero"),
+        combine=NewtonRounds(start="zero", pairs="within_shards", unstopped=True),
         estimator=KernelRanker,
     ),
 }

@@ -126,22 +126,25 @@ def test_products_with_the_exact_kernel(intercept, engine):
 @over_each(basis=BASES, combine=["newton", "conjugate"], intercept=[True, False])
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
 def test_rounds_with_rows_that_have_no_label(basis, combine, intercept):
-    settings = {"alpha": 1e-2, "fit_intercept": intercept}
+    settings = {"alpha": 1e-2, "fit_intercept": intercept, "unlabelled": "use"}
     whole = model(basis, **settings).fit(X, PARTLY, WEIGHT)
+    dropped = model(basis, **{**settings, "unlabelled": "drop"}).fit(X, PARTLY, WEIGHT)
+    assert not np.allclose(whole.predict(NEW), dropped.predict(NEW), rtol=1e-4)
     parts = model(basis, combine=combine, rounds=80, shards=4, **settings)
     assert_same(parts.fit(X, PARTLY, WEIGHT), whole)
 
 
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
 def test_rounds_with_unlabelled_rows_on_a_cluster(client):
-    whole = model(alpha=1e-2).fit(X, PARTLY)
-    parts = model(alpha=1e-2, combine="conjugate", rounds=60, engine=client, shards=4)
+    settings = {"alpha": 1e-2, "unlabelled": "use"}
+    whole = model(**settings).fit(X, PARTLY)
+    parts = model(combine="conjugate", rounds=60, engine=client, shards=4, **settings)
     assert_same(parts.fit(X, PARTLY), whole)
 
 
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
 def test_rounds_in_function_space_with_rows_that_have_no_label():
-    settings = {"alpha": 1e-1, "fit_intercept": False}
+    settings = {"alpha": 1e-1, "fit_intercept": False, "unlabelled": "use"}
     whole = model(Landmarks(sampling=X), **settings).fit(X, PARTLY, WEIGHT)
     parts = model("full", combine="newton", rounds=80, **settings)
     assert_same(parts.fit(X, PARTLY, WEIGHT, shard_labels=labels(3)), whole, 1e-7)

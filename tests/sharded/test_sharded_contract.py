@@ -21,6 +21,7 @@ def test_a_cluster_passes(check, client):
         Average(local_basis=True),
         NewtonRounds(),
         NewtonRounds(rounds=3, start="zero"),
+        NewtonRounds(rounds=3, start="zero", unstopped=True),
         ConjugateRounds(),
     ],
     ids=str,

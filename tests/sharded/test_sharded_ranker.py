@@ -152,10 +152,12 @@ def test_rounds_in_function_space_are_those_of_a_basis_at_points(rounds, queries
     """DRank-C: with a function at every row, shared, the same rounds are made in coordinates."""
     split = np.unique(QID, return_inverse=True)[1] % 3
     alpha, combine = 0.2, NewtonRounds(rounds, start=start)
-    apart = ranker("full", alpha=alpha, combine=combine, engine=engine)
+    pairs = "all" if queries else "within_shards"
+    own = NewtonRounds(rounds, start=start, pairs=pairs)
+    apart = ranker("full", alpha=alpha, combine=own, engine=engine)
     apart.fit(X, RELEVANCE, QID if queries else None, WEIGHT, shard_labels=split)
     shared = ranker(Landmarks(sampling=X), alpha=alpha, combine=combine)
-    # Without queries, its pairs are those within shards.
+    # With shards as queries, its pairs are those within shards.
     shared.fit(X, RELEVANCE, QID if queries else split, WEIGHT, shard_labels=split)
     assert relative(apart.predict(NEW), shared.predict(NEW)) < 1e-5
     assert apart.coef_.shape == (600, 1)

@@ -5,7 +5,8 @@ from typing import Any
 from mercer.combine.average import Average
 from mercer.combine.combination import Combination
 from mercer.combine.exact_sum import ExactSum
-from mercer.combine.rounds import ConjugateRounds, NewtonRounds, Rounds
+from mercer.combine.newton_rounds import NewtonRounds
+from mercer.combine.rounds import ConjugateRounds, Rounds
 from mercer.validation import from_alias
 
 #: Names that ``combine=`` accepts.

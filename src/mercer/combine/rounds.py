@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -28,17 +27,16 @@ from mercer.sampling.pooled_kernel import kernel_of_rows
 from mercer.solvers.conjugate_gradients import conjugate_gradients
 from mercer.systems import FunctionSystem, MeanOfShards, MeanSystem
 from mercer.systems.function_space import function_shard_of, points_of
-from mercer.systems.mean_of_shards import side_of, system_of
+from mercer.systems.mean_of_shards import shares_of, side_of, system_of
 from mercer.validation import (
     MemoryLimitError,
     check_choice,
     check_count,
     check_number,
-    check_total_weight,
 )
 
-#: Relative increase of the objective that rounding may cause in a round.
-ROUNDING = 1e-12
+#: Pairs of rows in different shards are omitted.
+WITHIN = "within_shards"
 
 
 class Rounds(Combination):
@@ -52,16 +50,25 @@ class Rounds(Combination):
         Stop earlier if the global gradient, relative to the gradient at zero, is below this.
     start : "average" or "zero"
         Starting point: the average of the shards' models, or zero.
+    pairs : "all" or "within_shards"
+        Which pairs a ranking counts. "all" leads to the ranking of all rows. "within_shards" omits
+        pairs of rows in different shards, even if they are of the same query; the shares of shards
+        are then those of their pairs, ``W_j^2 / sum_k W_k^2`` without queries (*Distributed Least
+        Square Ranking with Random Features*, algorithm 1). The full kernel without queries only
+        has the latter.
     """
 
-    keeps_queries_whole = True
-
     def __init__(
-        self, rounds: int | None = None, tolerance: float = 1e-10, start: str = "average"
+        self,
+        rounds: int | None = None,
+        tolerance: float = 1e-10,
+        start: str = "average",
+        pairs: str = "all",
     ) -> None:
         self.rounds = rounds
         self.tolerance = tolerance
         self.start = start
+        self.pairs = pairs
 
     def check(self) -> None:
         """Validate the parameters."""
@@ -69,14 +76,25 @@ class Rounds(Combination):
             check_count(self.rounds, f"rounds of {type(self).__name__}")
         check_number(self.tolerance, f"tolerance of {type(self).__name__}", above=0.0)
         check_choice(self.start, f"start of {type(self).__name__}", ["average", "zero"])
+        check_choice(self.pairs, f"pairs of {type(self).__name__}", ["all", WITHIN])
 
     #: Whether rounds can run in function space, where shards exchange their rows.
     in_function_space = False
+
+    @property
+    def keeps_queries_whole(self) -> bool:  # type: ignore[override]
+        """Whether all rows of a query must be in one shard: if all its pairs count."""
+        return self.pairs != WITHIN
 
     def check_request(self, request: Request) -> None:
         """Raise ValueError for solvers other than ridge and for an unsupported basis."""
         asked = request.asked_basis()
         exact = self.in_function_space and asked is not None and asked.dual
+        if self.pairs == WITHIN and not request.targets.ranks:
+            raise ValueError(
+                f"pairs={WITHIN!r} is for rankings, which have pairs of rows: use a KernelRanker, "
+                f"or pairs='all'"
+            )
         if not exact:
             refuse_local_basis(self, request)
         elif request.intercept and not request.targets.ranks:
@@ -97,11 +115,14 @@ class Rounds(Combination):
         """Run rounds that converge to the solution for all rows."""
         clock = Clock()
         local = self.has_local_basis(request)
+        self._check_pairs(rows, request, local)
         plan = shard_plan(rows, replace(request, alpha=request.alpha or 0.0), local)
         if not local:
             _check_memory(rows, plan)
         with clock.stage("choose alpha"):
             request, path = chosen_alpha(rows, request, plan)
+        if self.pairs == WITHIN:  # shards are centered by their own means: no constant is left
+            request = replace(request, intercept=False)
         make = self._in_function_space if local else self._in_coordinates
         system, basis = make(rows, request, plan, clock)
         with clock.stage("rounds"):
@@ -122,6 +143,21 @@ class Rounds(Combination):
             **path,
         )
 
+    def _check_pairs(self, rows: RowSet, request: Request, local: bool) -> None:
+        """Raise ValueError if the pairs of a ranking cannot be counted as asked."""
+        within, targets = self.pairs == WITHIN, request.targets
+        if within and max(fact.rows for fact in rows.facts) < 2:
+            raise ValueError(
+                f"pairs={WITHIN!r} needs two rows in one shard, but all {len(rows.facts)} shards "
+                f"have a single row: use fewer shards, or pairs='all'"
+            )
+        if local and targets.ranks and targets.pairs is None and not within:
+            raise ValueError(
+                f"rounds with the full kernel cannot count pairs of rows in different shards: use "
+                f"combine={type(self).__name__}(pairs={WITHIN!r}), basis='landmarks' or "
+                f"'random_features', or pass qid"
+            )
+
     def _in_coordinates(
         self, rows: RowSet, request: Request, plan: Plan, clock: Clock
     ) -> tuple[Any, BasisTransformer]:
@@ -137,6 +173,7 @@ class Rounds(Combination):
                 rows.reading(replace(plan.reading, folds=1, held_out=None)),
                 request.alpha,
                 request.intercept,
+                self.pairs == WITHIN,
             )
             sides = held.map(
                 side_of, self.start == "average", label="moments", record="right-hand sides"
@@ -154,20 +191,18 @@ class Rounds(Combination):
         assert alpha is not None
         with clock.stage("shards"):
             held = rows.hold(
-                function_shard_of, targets, kernel, rows.share(points, "points"), rows.slices, alpha
+                function_shard_of,
+                targets,
+                kernel,
+                rows.share(points, "points"),
+                rows.slices,
+                alpha,
+                self.pairs == WITHIN,
             )
             sides = held.map(
                 side_of, self.start == "average", label="shards", record="right-hand sides"
             )
-        check_total_weight(sum(side.weight for side in sides))
-        # Queries are not cut: their weights know their pairs.
-        whole = targets.pairs is not None
-        shares = []
-        for name in ("weight", "label_weight"):
-            weights = [getattr(side, name) for side in sides]
-            part = np.array(weights if whole else [targets.share(weight) for weight in weights])
-            shares.append(part / part.sum())
-        system = FunctionSystem(held, sides, (shares[0], shares[1]), alpha)
+        system = FunctionSystem(held, sides, shares_of(sides), alpha)
         return system, FullKernel().of_points(points, kernel)
 
     def run(
@@ -184,62 +219,6 @@ class Rounds(Combination):
         if status is Status.ITERATION_LIMIT or solution.steps >= rounds:
             status = Status.STOPPED_EARLY if final > self.tolerance else Status.CONVERGED
         return replace(solution, status=status, reason=reason, residuals=np.array(gradients))
-
-
-class NewtonRounds(Rounds):
-    """Newton iterations with the mean of the shards' inverses.
-
-    .. math:: g \\leftarrow g - \\sum_j \\frac{W_j}{W} H_j^{-1} \\bar G(g), \\qquad
-              \\bar G(g) = \\sum_j \\frac{W_j}{W} (H_j g - b_j)
-
-    starting from the average of the shards' models, as in Lin, Wang and Zhou (2020), *Distributed
-    kernel ridge regression with communications*, or from zero. The rounds diverge if shards are too
-    small. Rounds that converge all lower the objective over all rows, so the first round that
-    raises it is the last, and the one before it is returned (or the average of the shards' models,
-    if already the first round from zero raises it).
-
-    With the full kernel they run in function space (:mod:`mercer.systems.function_space`), where
-    shards send their rows to each other.
-    """
-
-    label = "Newton rounds"
-    alias = "newton"
-    in_function_space = True
-
-    def run(
-        self, system: MeanOfShards, rounds: int, progress: StepProgress | None = None
-    ) -> Solution:
-        """Return the solution after the rounds."""
-        began = time.perf_counter()
-        g, gradient = system.start, system.start_gradient()
-        norms, objective = [system.relative(gradient)], system.objective(g, gradient)
-        status, step = Status.ITERATION_LIMIT, 0
-        while step < rounds and norms[-1] > self.tolerance:
-            ahead = g - system.precondition(gradient)
-            gradient = system.product(ahead) - system.b
-            norms.append(system.relative(gradient))
-            reached = system.objective(ahead, gradient)
-            step += 1
-            if progress is not None:
-                progress(step, rounds, f"gradient {norms[-1]:.1e}")
-            if not reached <= objective + ROUNDING * abs(objective):
-                status = Status.DIVERGED
-                break
-            g, objective = ahead, reached
-        if status is not Status.DIVERGED:
-            found = Solution(g, status, "", step, np.array(norms), time.perf_counter() - began)
-            return self._ended(found, rounds, norms)
-        listed = ", ".join(f"{norm:.1e}" for norm in norms)
-        reason = (
-            f"Newton rounds: round {step} leads away from the solution (relative gradients "
-            f"{listed}): shards are too small for them; use combine='conjugate' or 'sum', or fewer "
-            f"shards"
-        )
-        if not np.any(g):  # no round from zero made progress: use the shards' models
-            g = system.average()
-            reason += "; the model is the average of the shards' models"
-        seconds = time.perf_counter() - began
-        return Solution(g, status, reason, step, np.array(norms), seconds)
 
 
 class ConjugateRounds(Rounds):

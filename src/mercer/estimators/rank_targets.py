@@ -83,17 +83,32 @@ class RankTargets(RegressionTargets):
         )
 
     def codes(self, block: RowBlock) -> Array:
-        """Return the query number of each row."""
-        assert self.queries is not None
+        """Return the query number of each row; without queries, all rows are one."""
+        if self.queries is None:
+            return super().codes(block)
         return self.queries.codes(np.asarray(block.query))
 
     def within(self, source: RowSource) -> Self:
         """Return the targets for a fit to only these rows, and only their pairs."""
         return self if self.queries is None else self._with(describe_queries(source, ROWS))
 
+    def pairs_within(self, source: RowSource) -> Self:
+        """Return the targets of a shard whose pairs with other shards do not count.
+
+        The rows of a query that are in the shard are a query of its own. A shard without pairs is
+        allowed: its share is 0.
+        """
+        if self.queries is None:
+            return replace(self, pairs=PairWeights.of_all_rows())
+        queries = describe_queries(source, ROWS)
+        assert queries is not None
+        return replace(self, queries=queries, pairs=PairWeights.of(queries, self.weighting))
+
     def share(self, weight: float) -> float:
         """Return the total weight of all pairs: W^2 without queries."""
-        return weight**2 if self.pairs is None else self.pairs.mass
+        if self.queries is None or self.pairs is None:
+            return weight**2
+        return self.pairs.mass
 
     def check_state(self) -> None:
         """Raise ValueError for invalid query counts, and for query names, which are not stored."""

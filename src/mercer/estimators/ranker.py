@@ -45,8 +45,8 @@ class KernelRanker(KernelEstimator):
         Whether every pair or every query has the same weight.
     shards, shuffle, combine, rounds, engine, checkpoint
         As in :class:`KernelRegressor`. Arrays are split between queries. An average weights shards
-        by their pairs. Rounds need every query in one shard; "sum" is exact even if queries are
-        split.
+        by their pairs. Rounds need every query in one shard, unless they only count pairs within
+        shards (``NewtonRounds(pairs="within_shards")``); "sum" is exact even if queries are split.
 
     Attributes
     ----------

@@ -43,6 +43,8 @@ class RowTargets:
         """Return the targets for a fit to only these rows: the same."""
         return self
 
+    pairs_within = within
+
     def stored(self) -> Self:
         """Return the part that a fitted model stores."""
         return self

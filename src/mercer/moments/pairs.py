@@ -101,6 +101,14 @@ class PairWeights:
         factor = share * (total[pairs].sum() / mass) if mass > 0 else share
         return cls(total, factor, mass)
 
+    @classmethod
+    def of_all_rows(cls) -> PairWeights:
+        """Return the weights of one query with all rows of a source, which need not be read first.
+
+        Its weight is not known before all rows are read, so every block is an incomplete part.
+        """
+        return cls(np.array([np.inf]), np.ones(1), np.inf)
+
 
 def describe_queries(source: Any, rows: int) -> QueryTotals | None:
     """Return the totals of the queries of a source; None if it has no queries."""

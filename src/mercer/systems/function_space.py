@@ -6,7 +6,8 @@ on a function through its values at the shard's own points,
 .. math:: H_j f = \\frac1{W_j} \\sum_{i \\in j} w_i (f(x_i) - \\bar f) K(x_i, \\cdot) + \\lambda f,
           \\qquad b_j = \\frac1{W_j} \\sum_{i \\in j} w_i (y_i - \\bar y) K(x_i, \\cdot),
 
-where the means are per query in rankings, and 0 otherwise. A function is represented by its
+where the means are per query in rankings (over all rows of the shard, if only pairs within shards
+count and there are no queries), and 0 otherwise. A function is represented by its
 coefficients at the points of all shards, so every shard holds all points. This is the scheme of
 Chen et al. (2021) for rankings (DRank-C), and of Lin, Wang and Zhou (2020) for regression. A round
 costs ``n_j n`` kernel values in each shard.
@@ -15,6 +16,7 @@ costs ``n_j n`` kernel values in each shard.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -30,6 +32,35 @@ from mercer.validation import check_finite
 
 #: Rows of kernel values held in memory at a time.
 BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """The rows of each query, which need not be next to each other."""
+
+    order: Array  # (n,) rows by query
+    starts: Array  # (queries,) where each query begins among these
+    code: Array  # (n,) the query of each row, numbered from 0
+    weight: Array  # (queries, 1)
+
+    @classmethod
+    def of(cls, query: Array, weight: Array) -> _Groups:
+        """Return the groups of rows by query."""
+        order = np.argsort(query, kind="stable")
+        starts = np.flatnonzero(np.r_[True, np.diff(query[order]) != 0])
+        code = np.unique(query, return_inverse=True)[1]
+        total = np.maximum(np.bincount(code, weight), np.finfo(float).tiny)
+        return cls(order, starts, code, total[:, None])
+
+    def means(self, weighted: Array) -> Array:
+        """Return the mean over its query for each row, from values times weights.
+
+        >>> groups = _Groups.of(np.array([7, 3, 7]), np.ones(3))
+        >>> groups.means(np.array([[1.0], [5.0], [3.0]])).ravel()
+        array([2., 5., 2.])
+        """
+        sums = np.add.reduceat(weighted[self.order], self.starts)
+        return np.asarray((sums / self.weight)[self.code])
 
 
 class FunctionShard:
@@ -48,10 +79,12 @@ class FunctionShard:
     weight : array of shape (n_j,)
         Weights of the shard's rows.
     query : array of shape (n_j,) or None
-        Query numbers; values are centered by query, whose rows must be consecutive. None means no
+        Query numbers; values are centered by query, whose rows may be in any order. None means no
         centering.
     alpha : float
         The penalty, above 0.
+    mass : float or None
+        The weight of its pairs, if those between shards do not count.
     """
 
     def __init__(
@@ -63,9 +96,12 @@ class FunctionShard:
         weight: Array,
         query: Array | None,
         alpha: float,
+        mass: float | None = None,
     ) -> None:
+        self.mass = mass
         self._kernel, self._points, self._own = kernel, points, own
-        self._root, self._query = np.sqrt(weight)[:, None], query
+        self._root = np.sqrt(weight)[:, None]
+        self._groups = None if query is None else _Groups.of(query, weight)
         self.weight = float(weight.sum())
         rows = self._scaled(kernel(points[own]) * self._root.T)
         G = self._centered(rows.T)  # centered on both sides
@@ -87,13 +123,9 @@ class FunctionShard:
 
     def _centered(self, values: Array) -> Array:
         """Subtract the weighted mean of each query from values scaled by root weights."""
-        if self._query is None:
+        if self._groups is None:
             return values
-        starts = np.flatnonzero(np.r_[True, np.diff(self._query) != 0])
-        sizes = np.diff(np.r_[starts, len(self._query)])
-        sums = np.add.reduceat(self._root * values, starts)
-        sums /= np.maximum(np.add.reduceat(self._root**2, starts), np.finfo(float).tiny)
-        return np.asarray(values - self._root * np.repeat(sums, sizes, axis=0))
+        return np.asarray(values - self._root * self._groups.means(self._root * values))
 
     def _values(self, V: Array) -> Array:
         """Return the function with coefficients V at the points of this shard."""
@@ -177,19 +209,24 @@ def function_shard_of(
     points: Array,
     slices: dict[int, slice],
     alpha: float,
+    within: bool = False,
 ) -> FunctionShard:
-    """Task: return what a shard stores between rounds in function space."""
+    """Task: return what a shard stores between rounds in function space.
+
+    ``within`` only counts pairs of its own rows.
+    """
     source = shard.source
     with shard.naming():
+        if within:
+            targets = targets.pairs_within(source)
         ((block, Y),) = checked_blocks(source, targets, max(1, source.n_rows), partial=True)
     weight = np.ones(len(Y)) if block.weight is None else block.weight
     query: Array | None = None
     if targets.pairs is not None:
         query = targets.codes(block)
         weight = weight * targets.pairs.factor[query]
-    elif targets.ranks:
-        query = np.zeros(len(Y), dtype=int)  # all rows of the shard are one
-    return FunctionShard(kernel, points, slices[shard.number], Y, weight, query, alpha)
+    mass = targets.share(float(weight.sum())) if within else None
+    return FunctionShard(kernel, points, slices[shard.number], Y, weight, query, alpha, mass)
 
 
 def points_of(shard: Shard) -> Array:

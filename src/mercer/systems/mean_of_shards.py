@@ -11,6 +11,10 @@ where the second sum is over rows with a label, of total weight L_j. The system 
 here, because shards are not centered by the mean of all rows. If some rows have no label, ``(m -
 m_L) ybar`` is added to b, where m and m_L are the means of ``phi`` over all rows and over labelled
 rows.
+
+In rankings that only count pairs within shards, ``phi`` and y are centered by the mean of the
+shard's rows (of each query), there is no constant, and the shares are those of pairs: ``W_j^2``
+instead of W_j if there are no queries.
 """
 
 from __future__ import annotations
@@ -41,13 +45,15 @@ ROUNDING = 1e-13
 class ShardSide:
     """What a shard sends before the rounds: b_j and weights.
 
-    ``model`` is the shard's own solution, where rounds start at their average.
+    ``model`` is the shard's own solution, where rounds start at their average, and ``mass`` the
+    weight of its pairs, where those between shards do not count.
     """
 
     weight: float
     label_weight: float
     b: Array
     model: Array | None = None
+    mass: float | None = None
 
 
 class ShardSystem:
@@ -63,10 +69,20 @@ class ShardSystem:
         The penalty.
     intercept : bool
         Whether to fit an intercept.
+    mass : float or None
+        The weight of its pairs, if those between shards do not count.
     """
 
-    def __init__(self, moments: Moments, whitener: Whitener, alpha: float, intercept: bool) -> None:
+    def __init__(
+        self,
+        moments: Moments,
+        whitener: Whitener,
+        alpha: float,
+        intercept: bool,
+        mass: float | None = None,
+    ) -> None:
         self.weight, self.label_weight = moments.weight, moments.target_weight
+        self.mass = mass
         A = whitener.matrix(moments.gram)
         b = whitener.vectors(moments.cross)
         if intercept:
@@ -195,14 +211,10 @@ class MeanSystem(MeanOfShards):
     """``H = sum_j (W_j / W) H_j`` in the coordinates of a basis shared by all shards."""
 
     def __init__(self, held: Placed, sides: Sequence[ShardSide], intercept: bool) -> None:
-        weights = np.array([side.weight for side in sides])
-        labels = np.array([side.label_weight for side in sides])
-        self.weight, self.label_weight = float(weights.sum()), float(labels.sum())
-        check_total_weight(self.weight)
-        if not self.label_weight > 0:
-            raise ValueError("no row has a label: at least one y must not be NaN")
-        super().__init__(held, sides, (weights / self.weight, labels / self.label_weight))
-        if intercept and self.label_weight != self.weight:
+        self.weight = float(sum(side.weight for side in sides))
+        label_weight = float(sum(side.label_weight for side in sides))
+        super().__init__(held, sides, shares_of(sides))
+        if intercept and label_weight != self.weight:
             means = held.map(means_of, record="means")
             of_all, of_labelled = (
                 self._combined([mean[at] for mean in means], share)
@@ -226,6 +238,31 @@ class MeanSystem(MeanOfShards):
         return self._combined(self._ask("solve", R), self._shares)
 
 
+def shares_of(sides: Sequence[ShardSide]) -> tuple[Array, Array]:
+    """Return the share of each shard in H and in b: by weight of rows, or of pairs within shards.
+
+    >>> none = np.zeros((1, 1))
+    >>> shares_of([ShardSide(1.0, 1.0, none), ShardSide(3.0, 0.0, none)])
+    (array([0.25, 0.75]), array([1., 0.]))
+    >>> shares_of([ShardSide(w, w, none, mass=w**2) for w in (1.0, 3.0)])[0]
+    array([0.1, 0.9])
+    """
+    masses = np.array([side.mass for side in sides if side.mass is not None])
+    if len(masses):
+        if not masses.sum() > 0:
+            raise ValueError(
+                "ranking needs two rows of one query in one shard, with positive weights, but no "
+                "shard has them: use fewer shards, pairs='all', or combine='sum'"
+            )
+        return masses / masses.sum(), masses / masses.sum()
+    check_total_weight(sum(side.weight for side in sides))
+    weights = np.array([side.weight for side in sides])
+    labels = np.array([side.label_weight for side in sides])
+    if not labels.sum() > 0:
+        raise ValueError("no row has a label: at least one y must not be NaN")
+    return weights / weights.sum(), labels / labels.sum()
+
+
 def system_of(
     shard: Shard,
     targets: Targets,
@@ -233,12 +270,20 @@ def system_of(
     reading: Reading,
     alpha: float,
     intercept: bool,
+    within: bool = False,
 ) -> ShardSystem:
-    """Task: return the system of a shard, which it stores between rounds."""
+    """Task: return the system of a shard, which it stores between rounds.
+
+    ``within`` only counts pairs of its own rows.
+    """
+    if within:
+        with shard.naming():
+            targets = targets.pairs_within(shard.source)
     (moments,) = moments_of(shard, targets, basis, reading, 0)
     if isinstance(moments, PartialMoments):
         moments = moments.moments
-    return ShardSystem(moments, basis.whitener(), alpha, intercept)
+    mass = targets.share(moments.weight) if within else None
+    return ShardSystem(moments, basis.whitener(), alpha, intercept, mass)
 
 
 def side_of(system: Any, with_model: bool) -> ShardSide:
@@ -248,6 +293,7 @@ def side_of(system: Any, with_model: bool) -> ShardSide:
         system.label_weight,
         system.b,
         system.model if with_model else None,
+        system.mass,
     )
 
 
