@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.contracts import Array
+from mercer.rates.krylov_rates import discrepancy
 from mercer.validation import check_count, check_number, from_alias
 
 
@@ -70,24 +71,32 @@ class StopAtDiscrepancy(StoppingRule):
     """Stop when the residual reaches the noise level (the discrepancy principle).
 
     .. math:: \\|A v_t - b\\| \\le \\tau, \\qquad
-              \\tau = n^{-(\\zeta + 1/2) / \\max(1, 2\\zeta + \\gamma)}
+              \\tau = n^{-(\\zeta + 1/2) / \\max(1, 2\\zeta + \\gamma)} \\, b^{\\zeta + 1/2}
 
-    by default (Lin and Cevher, *Kernel conjugate gradient methods with random projections*,
-    equation 26, up to its constants). Residuals are in units of the standard deviation of y. With
-    several outputs, each stops separately.
+    by default, with b of order ``log n`` if ``2 zeta + gamma <= 1`` and 1 otherwise (Lin and
+    Cevher, 2018, *Kernel conjugate gradient methods with random projections*, equations 24 to 26,
+    up to their constants: :func:`mercer.rates.krylov_rates.discrepancy`). Residuals are in units of
+    the standard deviation of y. With several outputs, each stops separately.
 
     Parameters
     ----------
     tau : float or None
         The residual to reach.
-    zeta : float
+    zeta : float or "auto"
         Smoothness of the target: the exponent of the source condition. 1/2 means only that the
-        target has a finite norm.
-    gamma : float
-        Decay of the kernel's eigenvalues: the capacity exponent, in (0, 1].
+        target has a finite norm. "auto" estimates it from nested subsamples
+        (:mod:`mercer.theory.study`), before the fit.
+    gamma : float or "auto"
+        Decay of the kernel's eigenvalues: the capacity exponent, in [0, 1]. "auto" estimates it
+        from the effective dimension.
     """
 
-    def __init__(self, tau: float | None = None, zeta: float = 0.5, gamma: float = 1.0) -> None:
+    def __init__(
+        self,
+        tau: float | None = None,
+        zeta: float | str = 0.5,
+        gamma: float | str = 1.0,
+    ) -> None:
         self.tau = tau
         self.zeta = zeta
         self.gamma = gamma
@@ -97,16 +106,36 @@ class StopAtDiscrepancy(StoppingRule):
         """A short description, for reports."""
         if self.tau is not None:
             return f"residual below {self.tau:g}"
-        return f"discrepancy rule for zeta={self.zeta:g}, gamma={self.gamma:g}"
+        shown = [v if isinstance(v, str) else f"{v:g}" for v in (self.zeta, self.gamma)]
+        return f"discrepancy rule for zeta={shown[0]}, gamma={shown[1]}"
+
+    @property
+    def open(self) -> bool:
+        """Whether an exponent has to be estimated from the rows."""
+        return self.tau is None and "auto" in (self.zeta, self.gamma)
+
+    def known(self, zeta: float, gamma: float) -> StopAtDiscrepancy:
+        """Return the rule with these exponents where they are open.
+
+        >>> StopAtDiscrepancy(zeta="auto").known(0.7, 0.4)
+        StopAtDiscrepancy(zeta=0.7)
+        """
+        return StopAtDiscrepancy(
+            self.tau,
+            zeta if self.zeta == "auto" else self.zeta,
+            gamma if self.gamma == "auto" else self.gamma,
+        )
 
     def check(self) -> None:
         """Validate the parameters."""
         if self.tau is not None:
             check_number(self.tau, "tau of StopAtDiscrepancy", above=0.0)
-        check_number(self.zeta, "zeta of StopAtDiscrepancy", minimum=0.0)
-        gamma = check_number(self.gamma, "gamma of StopAtDiscrepancy", minimum=0.0)
-        if gamma > 1:
-            raise ValueError(f"gamma of StopAtDiscrepancy must be at most 1, got {gamma}")
+        if self.zeta != "auto":
+            check_number(self.zeta, "zeta of StopAtDiscrepancy", minimum=0.0)
+        if self.gamma != "auto":
+            gamma = check_number(self.gamma, "gamma of StopAtDiscrepancy", minimum=0.0)
+            if gamma > 1:
+                raise ValueError(f"gamma of StopAtDiscrepancy must be at most 1, got {gamma}")
 
     def threshold(self, rows: float) -> float:
         """Return tau for the given number of rows.
@@ -116,8 +145,12 @@ class StopAtDiscrepancy(StoppingRule):
         """
         if self.tau is not None:
             return float(self.tau)
-        exponent = (self.zeta + 0.5) / max(1.0, 2 * self.zeta + self.gamma)
-        return float(rows**-exponent)
+        if self.open:
+            raise ValueError(
+                "zeta and gamma of StopAtDiscrepancy are estimated by an estimator before its fit: "
+                "pass numbers here"
+            )
+        return discrepancy(max(1.0, rows), zeta=float(self.zeta), gamma=float(self.gamma))
 
     def satisfied(self, residuals: Array, rows: float) -> Array:
         """Return which columns are at or below tau."""
