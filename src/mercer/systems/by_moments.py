@@ -204,10 +204,3 @@ class MomentSystem(DirectSystem):
         empty = bool(np.trace(equations.A) <= rounding)
         A, b = equations.A, equations.b
         return MatrixSystem(A, np.zeros_like(b) if empty else b, alpha)
-
-
-def eigen_directions(system: MomentSystem, alpha: float) -> tuple[Array, Array, Spectrum]:
-    """Return the directions above rounding, and ``1 / (s + alpha)`` for each."""
-    spectrum = system.spectrum
-    kept = spectrum.values > 0
-    return system.directions[:, kept], spectrum.filter(alpha)[kept], spectrum
