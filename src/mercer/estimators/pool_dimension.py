@@ -17,7 +17,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.systems import Spectrum
 
-#: The ratio of one candidate alpha to the next, and how many there are up to the largest eigenvalue.
+#: The ratio of one candidate alpha to the next, and how many are below the largest eigenvalue.
 RATIO, BELOW = 10 ** (12 / 199), 199
 
 

@@ -21,7 +21,6 @@ from mercer.systems.direct import DirectSystem
 from mercer.systems.fold_errors import fold_errors
 from mercer.systems.iterated import MatrixSystem
 from mercer.systems.left_out import LeftOut
-from mercer.systems.spectrum import Spectrum
 
 #: Share of directions below float32 rounding that a fit can do without.
 FEW = 0.05

@@ -3,9 +3,9 @@
 .. math:: c_i = g_i' (\\operatorname{diag}(s) + \\alpha)^{-1} g_i, \\qquad
           \\rho_i = K(x_i, x_i) - g_i'g_i, \\qquad g_i = T'h(x_i)
 
-T makes the functions orthonormal, so that ``g_i'g_i`` is the squared norm of ``K(x_i, .)`` projected
-on their span, and rho what the span misses of it. See :mod:`mercer.sampling.leverage` for what the
-scores approximate.
+T makes the functions orthonormal, so that ``g_i'g_i`` is the squared norm of the projection of
+``K(x_i, .)`` on their span, and rho what the span misses of it. See :mod:`mercer.sampling.leverage`
+for what the scores approximate.
 """
 
 from __future__ import annotations
