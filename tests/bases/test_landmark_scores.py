@@ -11,7 +11,7 @@ from mercer.engines import ThreadEngine
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import cut
-from mercer.sampling import DICTIONARIES, Dictionary, scores_of_rows
+from mercer.sampling import DICTIONARIES, Dictionary, scores_of_all, scores_of_rows
 from pairs import over_each
 
 KERNEL, ALPHA, SCORED = Gaussian(1.0), 1e-3, [*DICTIONARIES]
@@ -47,10 +47,9 @@ def landmarks(sampling="leverage", size=M, **settings):
 def test_scores_of_all_rows_through_a_sample_are_those_of_the_paper(how, seed):
     rng = np.random.default_rng(seed)
     at = rng.choice(N, 400, replace=False)
-    dictionary = DICTIONARIES[how](KERNEL, X[at], rng, alpha=ALPHA)
-    whole = dictionary.of_more_rows(N / 400)
-    found = scores_of_rows(ArraySource(X), whole)
-    found[at[whole.indices]] = whole.own_scores()
+    dictionary = DICTIONARIES[how](KERNEL, X[at], np.random.default_rng(seed), alpha=ALPHA)
+    rng = np.random.default_rng(seed)
+    found = scores_of_all(how, KERNEL, X[at], at, ArraySource(X), M, rng, ALPHA)
     ratio = found / EXACT
     low, high = np.quantile(ratio, [0.05, 0.95])
     assert 1 / 2.5 < low < 1 < high < 2.5, (low, high)
@@ -58,7 +57,7 @@ def test_scores_of_all_rows_through_a_sample_are_those_of_the_paper(how, seed):
     np.testing.assert_allclose(ratio[GROUP == 2], 1.0, rtol=1e-6)  # in the sample or not
     # The same alpha, relative to the sample: the same but for the factor.
     within = dictionary.scores(X)
-    small = np.setdiff1d(np.flatnonzero(within < 0.2), at[whole.indices])
+    small = np.setdiff1d(np.flatnonzero(within < 0.2), at[dictionary.indices])
     np.testing.assert_allclose(within[small] / 3, (found / (1 - found))[small], rtol=1e-6)
 
 

@@ -15,10 +15,11 @@ from mercer.kernels.kernel import dense
 from mercer.sampling import (
     BY_KERNEL,
     DICTIONARIES,
-    chosen_of_all,
     chosen_rows,
+    drawn_by_weight,
     kmeans_centers,
     pool_size,
+    scores_of_all,
     uniform_indices,
 )
 from mercer.validation import check_choice, check_count, check_finite, check_number
@@ -195,9 +196,8 @@ class Landmarks(OrthogonalizedBasis):
         kernel = kernel.fitted(pool[sample])
         how = str(self.sampling)
         if self.candidates == "all" and len(pool) < source.n_rows:
-            self.indices_ = chosen_of_all(
-                how, kernel, pool, looked_at, source, size, rng, self.alpha
-            )
+            scores = scores_of_all(how, kernel, pool, looked_at, source, size, rng, self.alpha)
+            self.indices_ = drawn_by_weight(scores, size, rng)
             self._n_read += size
             return self._taken(source, self.indices_), kernel
         chosen = chosen_rows(how, kernel, pool, size, rng, self.alpha)

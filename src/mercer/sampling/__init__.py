@@ -3,9 +3,10 @@
 from mercer.sampling.choosing import (
     BY_KERNEL,
     DICTIONARIES,
-    chosen_of_all,
     chosen_rows,
+    drawn_by_weight,
     pool_size,
+    scores_of_all,
 )
 from mercer.sampling.dictionaries import bless, recursive_dictionary
 from mercer.sampling.folds import fold_labels
@@ -20,14 +21,15 @@ __all__ = [
     "DICTIONARIES",
     "Dictionary",
     "bless",
-    "chosen_of_all",
     "chosen_rows",
+    "drawn_by_weight",
     "exact_scores",
     "fold_labels",
     "kmeans_centers",
     "pivoted_cholesky",
     "pool_size",
     "recursive_dictionary",
+    "scores_of_all",
     "scores_of_rows",
     "uniform_indices",
 ]

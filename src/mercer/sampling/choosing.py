@@ -17,6 +17,7 @@ from mercer.sampling.scored_rows import scores_of_rows
 #: Candidate rows per landmark, and the smallest number of candidates.
 POOL, LEAST = 20, 10_000
 
+#: Makes a dictionary, by the name of the sampling method.
 DICTIONARIES: dict[str, Callable[..., Dictionary]] = {
     "leverage": recursive_dictionary,
     "bless": bless,
@@ -58,7 +59,7 @@ def chosen_rows(
     return drawn_by_weight(_dictionary(how, kernel, X, size, rng, alpha).scores(X), size, rng)
 
 
-def chosen_of_all(
+def scores_of_all(
     how: str,
     kernel: Kernel,
     sample: Rows,
@@ -68,7 +69,7 @@ def chosen_of_all(
     rng: np.random.Generator,
     alpha: float | None = None,
 ) -> Array:
-    """Return ``size`` of all rows of a source, each once, by "leverage" or "bless".
+    """Return approximate leverage scores of all rows of a source, by "leverage" or "bless".
 
     The dictionary is made from a uniform sample of P rows, the rows ``at``, at the penalty ``alpha
     P``; with the penalty ``alpha n`` it scores all n rows, block by block, in their shards. Rows
@@ -78,7 +79,7 @@ def chosen_of_all(
     whole = dictionary.of_more_rows(source.n_rows / sample.shape[0])
     scores = scores_of_rows(source, whole)
     scores[at[whole.indices]] = whole.own_scores()
-    return drawn_by_weight(scores, size, rng)
+    return scores
 
 
 def _dictionary(
