@@ -31,9 +31,9 @@ def pool_size(size: int, candidates: int | str | None = None) -> int:
 
     With ``candidates="all"`` these only make the dictionary, through which all rows are scored.
     """
-    if isinstance(candidates, int):
-        return candidates * size
-    return max(LEAST, POOL * size)
+    if candidates is None or isinstance(candidates, str):
+        return max(LEAST, POOL * size)
+    return candidates * size
 
 
 def chosen_rows(
