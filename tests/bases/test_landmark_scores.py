@@ -162,6 +162,7 @@ REFUSED = {
     "of given points": ({"sampling": X[:5]}, "with sampling=an array: leave alpha None"),
     "no candidates": ({"candidates": 0}, "candidates of Landmarks must be at least 1"),
     "some": ({"candidates": "some"}, "'all' or None, got 'some'"),
+    "a word that is none": ({"sampling": "leverge"}, "unknown sampling 'leverge'.*leverage"),
     "half a row": ({"candidates": 2.5}, "candidates of Landmarks must be an integer"),
 }
 

@@ -46,8 +46,8 @@ class Landmarks(OrthogonalizedBasis):
     sampling : "uniform", "leverage", "bless", "rpcholesky", "kmeans" or array of shape (M, d)
         How landmarks are chosen: rows drawn uniformly, rows drawn by approximate leverage scores
         (computed recursively or by BLESS), pivots of a randomly pivoted Cholesky factor, cluster
-        centers, or the given points. All but "uniform" use 20 candidate rows per landmark (50 for
-        cluster centers), at least 10,000.
+        centers, or the given points. All but "uniform" look at 20 candidate rows per landmark, at
+        least 10,000 (for cluster centers 50 per landmark).
     kernel : str, Kernel or None
         The kernel if the basis is used outside an estimator (None: Gaussian). Inside an estimator,
         leave it None.
@@ -139,7 +139,7 @@ class Landmarks(OrthogonalizedBasis):
         self._n_read = 0  # candidate rows read, besides the landmarks
         if not isinstance(self.sampling, str):
             points = self._given(source.n_features)
-        elif check_choice(self.sampling, "sampling", SAMPLINGS) == "uniform":
+        elif self.sampling == "uniform":
             self.indices_ = uniform_indices(source.n_rows, size, rng)
             points = self._taken(source, self.indices_)
         elif self.sampling in BY_KERNEL and not kernel.pairwise:
@@ -165,8 +165,9 @@ class Landmarks(OrthogonalizedBasis):
 
     def _check_scores(self) -> None:
         """Raise an error if the parameters of leverage scores are invalid, or have no use."""
-        known = [*DICTIONARIES]
-        scored = isinstance(self.sampling, str) and self.sampling in known
+        known, scored = [*DICTIONARIES], False
+        if isinstance(self.sampling, str):
+            scored = check_choice(self.sampling, "sampling", SAMPLINGS) in known
         for name in ("alpha", "candidates"):
             if getattr(self, name) is not None and not scored:
                 got = repr(self.sampling) if isinstance(self.sampling, str) else "an array"
