@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.landmark_sampling.over_shards_report import sharded_parts
 from experiments.landmark_sampling.problems import LONELY, PROBLEMS
 from experiments.landmark_sampling.summary import (
     CHOSEN,
@@ -111,6 +112,7 @@ def markdown(results: Results) -> str:
         f"## Seconds where there are many rows: covtype, {MANY_SIZE} landmarks",
         "Choosing, of the whole fit; in brackets the test error. One run each.",
         marked("many", many_table(results)),
+        *sharded_parts(results.shards, results.scored),
     ]
     return page("landmark_sampling", about, *parts)
 

@@ -10,6 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from experiments.landmark_sampling.over_shards import (
+    SHARDED_SMALL,
+    ScoredSet,
+    ShardedFit,
+    ShardedSize,
+)
 from experiments.landmark_sampling.problems import (
     LONELY,
     PROBLEMS,
@@ -57,6 +63,7 @@ class Size:
     test: int = TEST
     loo_size: int = 400  # landmarks of the fits whose alpha is chosen by leave-one-out as well
     many: tuple[int, ...] = (10_000, 100_000)  # rows, where there are many
+    shards: ShardedSize = field(default_factory=ShardedSize)
 
 
 FULL = Size()
@@ -69,6 +76,7 @@ SMALL = Size(
     test=200,
     loo_size=50,
     many=(),
+    shards=SHARDED_SMALL,
 )
 
 
@@ -102,6 +110,8 @@ class Results:
     loo: list[Found] = field(default_factory=list)  # alpha by leave-one-out
     many: list[Found] = field(default_factory=list)
     uneven: list[Unevenness] = field(default_factory=list)
+    shards: list[ShardedFit] = field(default_factory=list)
+    scored: list[ScoredSet] = field(default_factory=list)
 
 
 def uniform_sizes(sizes: Sequence[int]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any, Literal
 
 from sklearn.base import clone
@@ -39,6 +40,7 @@ class Recipe:
     combine: Combination | None = None  # None: all rows in one place
     selection: str | None = "gcv"  # None: the estimator has no path of alphas
     estimator: type[Any] | None = None  # None: chosen by task
+    scores_at_alpha: bool = False  # whether landmarks are scored at the estimator's alpha
 
 
 #: DKRR: Zhang, Duchi and Wainwright (2015). FALKON: Rudi, Carratino and Rosasco (2017). KCGM: Lin
@@ -67,6 +69,12 @@ RECIPES: dict[str, Recipe] = {
         combine=Average(local_basis=True),
     ),
     "DNystroem": Recipe("landmarks shared by all shards, averaged", Landmarks, combine=Average()),
+    "DNystroem leverage": Recipe(
+        "landmarks by leverage scores of all rows at alpha, shared by all shards, averaged",
+        partial(Landmarks, sampling="leverage", candidates="all"),
+        combine=Average(),
+        scores_at_alpha=True,
+    ),
     "DKRR-RF": Recipe(
         "random features shared by all shards, averaged", RandomFeatures, combine=Average()
     ),
@@ -191,6 +199,8 @@ def recipe(
     if n_components is not None and found.basis is FullKernel:
         raise ValueError(f"{name} has one function per row: omit n_components=")
     basis = found.basis() if n_components is None else found.basis(n_components)
+    if found.scores_at_alpha and isinstance(parameters.get("alpha"), Real):
+        basis.set_params(alpha=float(parameters["alpha"]))  # refused by the fit if not positive
     kernel = as_in_paper(parameters.pop("kernel", Gaussian()))
     parts: dict[str, Any] = {"kernel": kernel, "basis": basis}
     if found.solver is not None:

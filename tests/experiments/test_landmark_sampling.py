@@ -6,6 +6,8 @@ import os
 import numpy as np
 import pytest
 from experiments.landmark_sampling.__main__ import EXPERIMENT
+from experiments.landmark_sampling.over_shards import SHARDED_SMALL, WAYS, exact_leverage
+from experiments.landmark_sampling.over_shards_report import errors
 from experiments.landmark_sampling.problems import PROBLEMS, as_targets, islands, split
 from experiments.landmark_sampling.summary import curve, equivalent, ratio, worth, worths
 from experiments.landmark_sampling.trials import (
@@ -23,6 +25,7 @@ from experiments.landmark_sampling.unevenness import unevenness
 from experiments.scaffold.data import AbsentError
 
 from mercer import Gaussian, KernelRegressor, Landmarks
+from mercer.sampling import exact_scores
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +76,35 @@ def test_tables_and_figures_hold_what_was_measured(run):
     rows = list(csv.DictReader(run.text("fits.csv").splitlines()))
     assert len(rows) == len(run.results.found)
     assert float(rows[3]["error"]) == pytest.approx(run.results.found[3].error, rel=1e-5)
-    assert run.written == ["results.md", "errors.png", "trace.png", "gain.png"]
+    assert run.written == ["results.md", "errors.png", "trace.png", "gain.png", "shards.png"]
+
+
+def test_every_way_sees_the_same_shards(run):
+    found = run.results.shards
+    assert len(found) == SMALL.repeats * len(SHARDED_SMALL.points()) * len(WAYS)
+    assert sorted({(one.partitions, one.size) for one in found}) == [
+        (2, 60),
+        (4, 20),
+        (4, 60),
+        (8, 60),
+    ]
+    for way in WAYS:
+        few, many = (errors(found, "letter", way, 4, size).mean() for size in (20, 60))
+        assert many < few < 1 - 1 / 26
+    mean = 100 * errors(found, "letter", "uniform", 4, 60).mean()
+    assert f"| letter | 4 | 60 | {mean:.2f} ±" in run.text()
+    (one,) = run.results.scored
+    assert one.rows == 400
+    assert 1 / 3 < one.low <= one.middle <= one.high < 3
+    assert f"| letter | 400 | 1e-07 | {one.dimension:.0f} |" in run.text()
+
+
+def test_exact_scores_by_cholesky_are_those_of_the_library():
+    X, _ = islands(200)
+    found = exact_leverage(Gaussian(1.0), X, 1e-3)
+    np.testing.assert_allclose(found, exact_scores(Gaussian(1.0), X, 1e-3), rtol=1e-8)
+    with pytest.raises(ValueError, match="alpha=1e-30 is too small"):
+        exact_leverage(Gaussian(1.0), np.zeros((50, 2)), 1e-30)
 
 
 def test_the_tiny_alpha_is_that_of_a_fit_with_it():

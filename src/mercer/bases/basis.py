@@ -52,6 +52,9 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     dual = False
     #: Whether the functions depend on all rows, so that shards cannot share them.
     local = False
+    #: Whether z(x)'z(x') is the kernel projected on the span of the functions, so that what they
+    #: miss of a row, ``K(x, x) - z(x)'z(x)``, is known.
+    projects = False
     #: The attributes that define the fitted functions: all that a model file stores.
     state: tuple[str, ...] = ("kernel_", "precision_")
     #: Blocks of (rows, M) that an evaluation holds, besides what the kernel needs.

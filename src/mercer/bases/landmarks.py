@@ -12,8 +12,17 @@ from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.kernel import dense
-from mercer.sampling import BY_KERNEL, chosen_rows, kmeans_centers, pool_size, uniform_indices
-from mercer.validation import check_choice, check_count, check_finite
+from mercer.sampling import (
+    BY_KERNEL,
+    DICTIONARIES,
+    chosen_rows,
+    drawn_by_weight,
+    kmeans_centers,
+    pool_size,
+    scores_of_all,
+    uniform_indices,
+)
+from mercer.validation import check_choice, check_count, check_finite, check_number
 
 #: Entries of Gamma that a product holds at a time, per thread.
 PENALTY_ENTRIES = 2**22
@@ -37,13 +46,31 @@ class Landmarks(OrthogonalizedBasis):
     sampling : "uniform", "leverage", "bless", "rpcholesky", "kmeans" or array of shape (M, d)
         How landmarks are chosen: rows drawn uniformly, rows drawn by approximate leverage scores
         (computed recursively or by BLESS), pivots of a randomly pivoted Cholesky factor, cluster
-        centers, or the given points. All but "uniform" use 20 candidate rows per landmark (50 for
-        cluster centers).
+        centers, or the given points. All but "uniform" look at 20 candidate rows per landmark, at
+        least 10,000 (for cluster centers 50 per landmark).
     kernel : str, Kernel or None
         The kernel if the basis is used outside an estimator (None: Gaussian). Inside an estimator,
         leave it None.
     random_state : int, Generator, RandomState or None
         Seed of the choice. Inside an estimator, None means the estimator's seed.
+    alpha : float or None
+        Of "leverage" and "bless": the penalty lambda of the scores ``(K (K + lambda n I)^-1)_ii``
+        (Li, Liu and Wang, 2023, equation 4; Lin and Cevher, 2018, remark 3.4), on the scale of an
+        estimator's alpha: n counts all rows, also if only candidates are scored. None means a
+        penalty suited to M landmarks.
+    candidates : int, "all" or None
+        Of "leverage" and "bless": how many rows are scored for each landmark, as in
+        :class:`RandomFeatures`, or all rows. These are scored block by block, in their shards,
+        through a dictionary made from 20 rows per landmark. None means 20, at least 10,000 in all.
+
+    Notes
+    -----
+    In the theory, rows are drawn independently with probabilities proportional to their scores, and
+    a row that is drawn again adds nothing to the span. Here every row is drawn at most once, so
+    that M landmarks are M functions; rows with large scores are then a little less frequent
+    relative to others than their scores. Weights ``1 / p_i`` of landmarks, which matrix
+    approximations have, would scale the functions and leave their span, the penalty and so the fit
+    as they are: there are none.
 
     Examples
     --------
@@ -65,11 +92,15 @@ class Landmarks(OrthogonalizedBasis):
         sampling: str | Array = "uniform",
         kernel: str | Kernel | None = None,
         random_state: Any = None,
+        alpha: float | None = None,
+        candidates: int | str | None = None,
     ) -> None:
         self.n_components = n_components
         self.sampling = sampling
         self.kernel = kernel
         self.random_state = random_state
+        self.alpha = alpha
+        self.candidates = candidates
 
     def wanted_size(self, n_rows: int) -> int:
         """Return M before any memory limit: ``n_components`` or the default, at most the rows."""
@@ -100,6 +131,7 @@ class Landmarks(OrthogonalizedBasis):
         for_products: bool = False,
     ) -> Self:
         """Choose landmarks from a source, resolve the kernel on them, and order them by pivots."""
+        self._check_scores()
         size = self.wanted_size(source.n_rows)
         if isinstance(self.sampling, str):
             self._warn_if_reduced(self.n_components, source.n_rows)
@@ -107,17 +139,11 @@ class Landmarks(OrthogonalizedBasis):
         self._n_read = 0  # candidate rows read, besides the landmarks
         if not isinstance(self.sampling, str):
             points = self._given(source.n_features)
-        elif check_choice(self.sampling, "sampling", SAMPLINGS) == "uniform":
+        elif self.sampling == "uniform":
             self.indices_ = uniform_indices(source.n_rows, size, rng)
             points = self._taken(source, self.indices_)
         elif self.sampling in BY_KERNEL and not kernel.pairwise:
-            looked_at = uniform_indices(source.n_rows, pool_size(size), rng)
-            self._n_read = len(looked_at)
-            pool = dense(self._taken(source, looked_at))
-            sample = uniform_indices(len(pool), SAMPLE, rng) if kernel.needs_rows else slice(1)
-            kernel = kernel.fitted(pool[sample])
-            chosen = chosen_rows(self.sampling, kernel, pool, size, rng)
-            self.indices_, points = looked_at[chosen], pool[chosen]
+            points, kernel = self._by_kernel(source, kernel, size, rng)
         else:
             # Fifty rows per cluster are as good as all rows.
             looked_at = uniform_indices(source.n_rows, 50 * size, rng)
@@ -136,6 +162,48 @@ class Landmarks(OrthogonalizedBasis):
             # Few landmarks, or points that are not rows, say little about distances between rows.
             pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
         return self._order(points, kernel.fitted(pilot), precision, may_widen, for_products)
+
+    def _check_scores(self) -> None:
+        """Raise an error if the parameters of leverage scores are invalid, or have no use."""
+        known, scored = [*DICTIONARIES], False
+        if isinstance(self.sampling, str):
+            scored = check_choice(self.sampling, "sampling", SAMPLINGS) in known
+        for name in ("alpha", "candidates"):
+            if getattr(self, name) is not None and not scored:
+                got = repr(self.sampling) if isinstance(self.sampling, str) else "an array"
+                raise ValueError(
+                    f"{name} of Landmarks is for leverage scores, with sampling one of {known}, "
+                    f"got {name}={getattr(self, name)!r} with sampling={got}: leave {name} None"
+                )
+        if self.alpha is not None:
+            check_number(self.alpha, "alpha of Landmarks", above=0.0)
+        if isinstance(self.candidates, str):
+            if self.candidates != "all":
+                raise ValueError(
+                    f"candidates of Landmarks must be a number of rows per landmark, 'all' or "
+                    f"None, got {self.candidates!r}"
+                )
+        elif self.candidates is not None:
+            check_count(self.candidates, "candidates of Landmarks")
+
+    def _by_kernel(
+        self, source: RowSource, kernel: Kernel, size: int, rng: np.random.Generator
+    ) -> tuple[Rows, Kernel]:
+        """Choose rows with a look at the kernel; return them, and the kernel with its numbers."""
+        looked_at = uniform_indices(source.n_rows, pool_size(size, self.candidates), rng)
+        self._n_read = len(looked_at)
+        pool = dense(self._taken(source, looked_at))
+        sample = uniform_indices(len(pool), SAMPLE, rng) if kernel.needs_rows else slice(1)
+        kernel = kernel.fitted(pool[sample])
+        how = str(self.sampling)
+        if self.candidates == "all" and len(pool) < source.n_rows:
+            scores = scores_of_all(how, kernel, pool, looked_at, source, size, rng, self.alpha)
+            self.indices_ = drawn_by_weight(scores, size, rng)
+            self._n_read += size
+            return self._taken(source, self.indices_), kernel
+        chosen = chosen_rows(how, kernel, pool, size, rng, self.alpha)
+        self.indices_ = looked_at[chosen]
+        return pool[chosen], kernel
 
     def _given(self, n_features: int) -> Array:
         points = np.array(self.sampling, dtype=np.float64)

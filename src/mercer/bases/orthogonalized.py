@@ -30,6 +30,7 @@ class OrthogonalizedBasis(BasisTransformer):
     ``gram``.
     """
 
+    projects = True
     #: The attribute that holds the points.
     _points: str
     factor_: Array

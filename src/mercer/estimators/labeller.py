@@ -23,6 +23,7 @@ from mercer.estimators.inputs import (
     unchanged_on_error,
     validated_rows,
 )
+from mercer.estimators.pool_dimension import PoolDimension
 from mercer.estimators.pool_scores import PoolScores, score_pool
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.targets import RegressionTargets
@@ -35,7 +36,6 @@ from mercer.rows.pools import Pool
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard, cut
 from mercer.selection import LeaveOneOut
-from mercer.systems import Spectrum
 from mercer.validation import check_choice, check_count, check_number
 
 #: Labels per effective dimension, if alpha is chosen automatically.
@@ -45,8 +45,15 @@ LABELS = 5
 class ImportanceLabeller(BaseEstimator):
     """Draw rows of a pool to label, by their leverage scores (CRED).
 
-    .. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2, \\qquad
+    .. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2
+              + \\frac{\\rho_j}{\\alpha + \\rho_j / N}, \\qquad
               q_j = \\frac{c_j + \\bar c}{2 \\sum_k c_k}
+
+    Here phi projects the kernel on the span of the basis, and ``rho_j = K(x_j, x_j) -
+    ||phi(x_j)||^2`` is what it misses: large for a row that no landmark is near, which would
+    otherwise be drawn less often than the crowd. Random features, where phi is the whole feature
+    vector, have no rho (Murata and Suzuki, 2021, *Gradient Descent in RKHS with Importance
+    Labeling*). If every row is a landmark, c is exact.
 
     Rows are drawn independently with probabilities q and have weight ``1 / (N q_j)`` each, so that
     weighted sums over them are unbiased for sums over the pool. A row drawn twice is labelled once
@@ -61,8 +68,8 @@ class ImportanceLabeller(BaseEstimator):
         which are centered and divided by their standard deviations unless the bandwidth is a
         number.
     alpha : float or "auto"
-        The penalty of the leverage scores. "auto" chooses the one with an effective dimension of
-        one fifth of the budget.
+        The penalty of the leverage scores. "auto" chooses the one with an effective dimension (the
+        mean of c) of one fifth of the budget.
     budget : int
         Number of draws in the first round.
     shards : int or None
@@ -83,7 +90,8 @@ class ImportanceLabeller(BaseEstimator):
     n_draws_ : int
         Number of draws in all rounds.
     alpha_, effective_dimension_ : float
-        The penalty, and ``trace(Sigma (Sigma + alpha)^-1)``.
+        The penalty, and the mean of c, which is ``trace(Sigma (Sigma + alpha)^-1)`` or, with
+        landmarks, an estimate of that trace for the exact kernel.
     effective_sample_size_ : float
         ``(sum w)^2 / sum w^2``: the equivalent number of rows with equal weight.
     columns_ : TableEncoder or None
@@ -139,7 +147,8 @@ class ImportanceLabeller(BaseEstimator):
         Parameters
         ----------
         X : array, data frame, sparse rows, path or row source
-            The pool; files are read in blocks, twice.
+            The pool; files are read in blocks, twice, or three times if landmarks miss enough of it
+            to change the automatic alpha.
         y : name of a column, or anything
             A column of a file that is not a feature; labels are not used.
 
@@ -295,17 +304,11 @@ class ImportanceLabeller(BaseEstimator):
             found = replace(found, seconds={**clock.seconds, **found.seconds})
         return found
 
-    def _alpha(self, spectrum: Spectrum) -> float:
+    def _alpha(self, pool: PoolDimension) -> float:
         """Return alpha, as given or by the effective dimension."""
-        if not isinstance(self.alpha, str):
-            return float(self.alpha)
-        values = spectrum.values[spectrum.values > 0]
-        if not len(values):
-            return 1.0
-        grid = np.geomspace(1e-12 * values[-1], values[-1], 200)
-        dimensions = np.array([spectrum.effective_dimension(alpha) for alpha in grid])
-        enough = np.flatnonzero(dimensions <= self.budget / LABELS)
-        return float(grid[enough[0]] if len(enough) else grid[-1])
+        if isinstance(self.alpha, str):
+            return pool.alpha_at(self.budget / LABELS)
+        return float(self.alpha)
 
 
 def has_other_columns(columns: TableEncoder | None) -> bool:

@@ -1,10 +1,16 @@
 """Leverage scores of a pool of rows, locally or over shards.
 
-.. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2, \\qquad
+.. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2
+          + \\frac{\\rho_j}{\\alpha + \\rho_j / N}, \\qquad
           \\Sigma_N = \\frac1N \\sum_j \\varphi(x_j) \\varphi(x_j)'
 
-One pass sums the moments, and a second pass scores every row. Only moments and one number per row
-leave a shard.
+with the residual ``rho_j = K(x_j, x_j) - ||phi(x_j)||^2`` of a basis that projects the kernel on
+its span: a row that no landmark is near has phi = 0 and would never be drawn for its projection.
+
+One pass sums the moments, and a second pass scores every row. The residuals do not depend on alpha,
+but an alpha chosen by the effective dimension depends on them; a third pass is needed only if they
+change the alpha that the moments alone suggest. Only moments and three numbers per row leave a
+shard.
 """
 
 from __future__ import annotations
@@ -14,13 +20,13 @@ from dataclasses import dataclass, replace
 
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array
+from mercer.estimators.pool_dimension import PoolDimension
 from mercer.moments import sum_moments
 from mercer.plan import make_plan
 from mercer.request import Request
 from mercer.result import Clock
 from mercer.rows.rowset import RowSet
-from mercer.systems import MomentSystem, Spectrum
-from mercer.systems.by_moments import eigen_directions
+from mercer.systems import MomentSystem
 from mercer.systems.leverage_of_rows import leverage_of_rows
 
 
@@ -36,7 +42,7 @@ class PoolScores:
 
 
 def score_pool(
-    rows: RowSet, request: Request, choose_alpha: Callable[[Spectrum], float]
+    rows: RowSet, request: Request, choose_alpha: Callable[[PoolDimension], float]
 ) -> PoolScores:
     """Score the rows of a pool; only the number of target columns is used."""
     clock = Clock()
@@ -61,8 +67,17 @@ def score_pool(
         )
     with clock.stage("solve"):
         system = MomentSystem(folds, basis, False, request.units)
-        alpha = choose_alpha(system.spectrum)
-        directions, inverse, spectrum = eigen_directions(system, alpha)
+        pool = PoolDimension(system.spectrum)
+        alpha, directions = choose_alpha(pool), system.directions
     with clock.stage("scores"):
-        scores = leverage_of_rows(rows, basis, plan.reading, directions, inverse)
-    return PoolScores(scores, alpha, spectrum.effective_dimension(alpha), basis, clock.seconds)
+        found = leverage_of_rows(
+            rows, basis, plan.reading, directions, system.spectrum.filter(alpha)
+        )
+        pool = replace(pool, residual=found.residual)
+        tried, alpha = alpha, choose_alpha(pool)
+        if alpha != tried:
+            found = leverage_of_rows(
+                rows, basis, plan.reading, directions, system.spectrum.filter(alpha)
+            )
+        scores = found.projected + pool.residual_scores(alpha)
+    return PoolScores(scores, alpha, pool.effective_dimension(alpha), basis, clock.seconds)

@@ -15,7 +15,7 @@ which can be evaluated for any number of rows, block by block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
@@ -55,6 +55,7 @@ class Dictionary:
     probability: Array
     penalty: float
     indices: Array  # which rows the points are
+    counted: bool = True  # whether rows to score are among those that the sample was drawn from
 
     def __post_init__(self) -> None:
         # Scaled by the square roots of the probabilities, the penalty is the same everywhere.
@@ -78,8 +79,36 @@ class Dictionary:
         object.__setattr__(self, "_factor", factor)
         object.__setattr__(self, "_root", root)
 
+    def of_more_rows(self, factor: float) -> Dictionary:
+        """Return the dictionary of ``factor`` times as many rows, of which these were a sample.
+
+        The same alpha is a penalty ``factor`` times as large, and every row is in the dictionary
+        with a probability that many times smaller. The weights of the points stay, so scores are
+        divided by the factor. Most rows are not in the sample, and the formula is the score s that
+        such a row would have if it counted nothing; counted once, it has ``s / (1 + s)``.
+        """
+        return replace(
+            self,
+            probability=self.probability / factor,
+            penalty=self.penalty * factor,
+            counted=factor <= 1.0,
+        )
+
+    def own_scores(self) -> Array:
+        """Return the scores of the points as of rows that are not in the dictionary.
+
+        A point counts ``1 / p_j`` times: without it the score s would be ``s / (1 - s / p_j)``.
+        """
+        score = self.scores(self.points)
+        alone = score if self.counted else score / (1.0 - score)
+        rest = np.maximum(1.0 - alone / self.probability, np.finfo(float).eps)
+        return np.asarray(alone / (alone + rest))
+
     def scores(self, X: Rows) -> Array:
-        """Return ``(K(x, x) - k_Z(x)'(K_ZZ + alpha n P)^-1 k_Z(x)) / (alpha n)``, at most 1."""
+        """Return ``(K(x, x) - k_Z(x)'(K_ZZ + alpha n P)^-1 k_Z(x)) / (alpha n)``, at most 1.
+
+        For rows that are not counted, with s that number, return ``s / (1 + s)``.
+        """
         step = max(1, ENTRIES // max(1, len(self.probability)))
         parts = [self._block(X[start : start + step]) for start in range(0, X.shape[0], step)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -89,4 +118,5 @@ class Dictionary:
         right = (self.kernel(X, self.points) / root).T
         half = solve_triangular(factor, right, lower=True, check_finite=False)
         left = self.kernel.diag(X) - np.einsum("ij,ij->j", half, half)
-        return np.asarray(np.clip(left / self.penalty, 0.0, 1.0))
+        score = np.maximum(left / self.penalty, 0.0)
+        return np.asarray(np.minimum(score, 1.0) if self.counted else score / (1.0 + score))

@@ -21,7 +21,6 @@ from mercer.systems.direct import DirectSystem
 from mercer.systems.fold_errors import fold_errors
 from mercer.systems.iterated import MatrixSystem
 from mercer.systems.left_out import LeftOut
-from mercer.systems.spectrum import Spectrum
 
 #: Share of directions below float32 rounding that a fit can do without.
 FEW = 0.05
@@ -204,10 +203,3 @@ class MomentSystem(DirectSystem):
         empty = bool(np.trace(equations.A) <= rounding)
         A, b = equations.A, equations.b
         return MatrixSystem(A, np.zeros_like(b) if empty else b, alpha)
-
-
-def eigen_directions(system: MomentSystem, alpha: float) -> tuple[Array, Array, Spectrum]:
-    """Return the directions above rounding, and ``1 / (s + alpha)`` for each."""
-    spectrum = system.spectrum
-    kept = spectrum.values > 0
-    return system.directions[:, kept], spectrum.filter(alpha)[kept], spectrum
