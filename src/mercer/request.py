@@ -111,6 +111,7 @@ class Request:
     targets: Targets
     kernel: Kernel = field(default_factory=Gaussian)
     basis: Any = "auto"
+    basis_reason: str = "requested"
     solver: BaseSolver | None = None
     alpha: float | None = None
     alphas: Array | None = None

@@ -13,9 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.kernels import Kernel, as_kernel
+from mercer.rates import Exponents
 from mercer.rows import ArraySource
-from mercer.validation import check_finite
+from mercer.validation import check_count, check_finite
 
+#: ``n_components`` of a size by a theorem, and the exponents that hold for every bounded kernel and
+#: every target of finite norm.
+THEORY, WORST_CASE = "theory", Exponents(r=0.5, gamma=1.0)
 #: Rows per block in ``transform``.
 BLOCK = 2048
 #: Kernel values held at a time when a row has more of them than functions.
@@ -108,6 +112,33 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def automatic_size(self) -> bool:
         """Whether M was left open, so that the plan may lower it."""
         return getattr(self, "n_components", None) is None
+
+    @property
+    def by_theory(self) -> bool:
+        """Whether M is the fewest functions that a theorem asks for."""
+        asked = getattr(self, "n_components", None)
+        return isinstance(asked, str) and asked == THEORY
+
+    def theory_size(self, n_rows: int, exponents: Exponents) -> int:
+        """Return the fewest functions that a theorem asks for, at most the rows."""
+        raise ValueError(f"no theorem says how many functions {type(self).__name__} needs")
+
+    def _asked_size(self, n_rows: int, default: int) -> int:
+        """Return ``n_components``, or the default if it is None.
+
+        Outside an estimator, which estimates exponents, a theorem's size is that of the worst case.
+        """
+        asked: Any = getattr(self, "n_components", None)
+        if asked is None:
+            return default
+        if self.by_theory:
+            return self.theory_size(n_rows, WORST_CASE)
+        if isinstance(asked, str):
+            raise ValueError(
+                f"n_components of {type(self).__name__} must be a number, 'theory' or None, got "
+                f"{asked!r}"
+            )
+        return check_count(asked, f"n_components of {type(self).__name__}")
 
     def resized(self, size: int) -> Self:
         """Return a copy that asks for ``size`` functions."""

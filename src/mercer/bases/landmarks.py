@@ -12,6 +12,8 @@ from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.kernel import dense
+from mercer.rates import Exponents, fewest
+from mercer.rates.nystroem_rates import THEOREM_11, shared_centers
 from mercer.sampling import (
     BY_KERNEL,
     DICTIONARIES,
@@ -40,9 +42,11 @@ class Landmarks(OrthogonalizedBasis):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "theory" or None
         M, the number of landmarks. None means 2000, or fewer if there are fewer rows or the
-        estimator's memory limit requires it.
+        estimator's memory limit requires it. "theory" is the size of theorem 11 of Li, Liu and Wang
+        (2023), a power of n without constants, for exponents that the estimator estimates from the
+        rows (:mod:`mercer.theory`); outside an estimator, the square root of n.
     sampling : "uniform", "leverage", "bless", "rpcholesky", "kmeans" or array of shape (M, d)
         How landmarks are chosen: rows drawn uniformly, rows drawn by approximate leverage scores
         (computed recursively or by BLESS), pivots of a randomly pivoted Cholesky factor, cluster
@@ -88,7 +92,7 @@ class Landmarks(OrthogonalizedBasis):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         sampling: str | Array = "uniform",
         kernel: str | Kernel | None = None,
         random_state: Any = None,
@@ -106,10 +110,24 @@ class Landmarks(OrthogonalizedBasis):
         """Return M before any memory limit: ``n_components`` or the default, at most the rows."""
         if not isinstance(self.sampling, str):
             return len(self.sampling)
-        asked = DEFAULT_SIZE
-        if self.n_components is not None:
-            asked = check_count(self.n_components, "n_components of Landmarks")
-        return min(asked, n_rows)
+        return min(self._asked_size(n_rows, DEFAULT_SIZE), n_rows)
+
+    def theory_size(self, n_rows: int, exponents: Exponents) -> int:
+        """Return ``n^(alpha/(2r+gamma))``, or with gamma for alpha by leverage, at most n.
+
+        Li, Liu and Wang (2023), theorem 11; all rows where it does not hold (``2r + gamma <
+        alpha``).
+
+        >>> Landmarks().theory_size(10_000, Exponents(0.5, 1.0)), Landmarks(
+        ...     sampling="leverage"
+        ... ).theory_size(1000, Exponents(0.5, 0.5))
+        (100, 10)
+        """
+        if THEOREM_11.broken(exponents):
+            return n_rows
+        scored = isinstance(self.sampling, str) and self.sampling in DICTIONARIES
+        how = "leverage" if scored else "uniform"
+        return min(fewest(shared_centers(n_rows, **vars(exponents), sampling=how)), n_rows)
 
     @property
     def automatic_size(self) -> bool:
@@ -134,7 +152,7 @@ class Landmarks(OrthogonalizedBasis):
         self._check_scores()
         size = self.wanted_size(source.n_rows)
         if isinstance(self.sampling, str):
-            self._warn_if_reduced(self.n_components, source.n_rows)
+            self._warn_if_reduced(source.n_rows)
         self.indices_ = None
         self._n_read = 0  # candidate rows read, besides the landmarks
         if not isinstance(self.sampling, str):

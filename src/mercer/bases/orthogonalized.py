@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -38,9 +39,9 @@ class OrthogonalizedBasis(BasisTransformer):
     n_dropped_: int
     _block: BlockKernel
 
-    @staticmethod
-    def _warn_if_reduced(asked: int | None, n_rows: int) -> None:
-        if asked is not None and asked > n_rows:
+    def _warn_if_reduced(self, n_rows: int) -> None:
+        asked: Any = self.n_components
+        if isinstance(asked, Integral) and int(asked) > n_rows:
             warn(
                 f"n_components={asked} is more than the {n_rows} rows: reduced to {n_rows}. Lower "
                 f"n_components, or leave it None"

@@ -15,6 +15,8 @@ from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.combined_features import WeightedFeatures, chosen_features, has_gradient
 from mercer.kernels.feature_maps import check_features
+from mercer.rates import Exponents, fewest
+from mercer.rates.feature_rates import features
 from mercer.sampling import uniform_indices
 from mercer.validation import (
     check_choice,
@@ -43,8 +45,10 @@ class RandomFeatures(BasisTransformer):
 
     Parameters
     ----------
-    n_components : int or None
-        M, the number of features; None means 2000.
+    n_components : int, "theory" or None
+        M, the number of features; None means 2000. "theory" is the size of theorem 2 of Li, Liu and
+        Wang (2022), a power of n without constants, for exponents that the estimator estimates from
+        the rows (:mod:`mercer.theory`); outside an estimator, the square root of n.
     orthogonal : bool
         Whether frequencies have orthogonal directions: the same mean, a lower variance.
     sampling : "plain", "labels" or "leverage"
@@ -111,7 +115,7 @@ class RandomFeatures(BasisTransformer):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         orthogonal: bool = False,
         kernel: str | Kernel | None = None,
         random_state: Any = None,
@@ -131,9 +135,17 @@ class RandomFeatures(BasisTransformer):
 
     def wanted_size(self, n_rows: int) -> int:
         """Return M before any memory limit."""
-        if self.n_components is None:
-            return DEFAULT_SIZE
-        return check_count(self.n_components, "n_components of RandomFeatures")
+        return self._asked_size(n_rows, DEFAULT_SIZE)
+
+    def theory_size(self, n_rows: int, exponents: Exponents) -> int:
+        """Return ``n^(((2r-1)_+ gamma + 1)/(2r+gamma))``, at most n.
+
+        Li, Liu and Wang (2022), theorem 2: features that are drawn without a look at the rows.
+
+        >>> RandomFeatures().theory_size(10_000, Exponents(0.5, 1.0))
+        100
+        """
+        return min(fewest(features(n_rows, r=exponents.r, gamma=exponents.gamma)), n_rows)
 
     def fit_source(
         self,

@@ -18,6 +18,8 @@ from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.kernel import dense, symmetrize
+from mercer.rates import Exponents, fewest
+from mercer.rates.krylov_rates import sketch_size
 from mercer.sampling import uniform_indices
 from mercer.validation import check_choice, check_count
 
@@ -47,11 +49,14 @@ class Sketch(OrthogonalizedBasis):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, "theory" or None
         M, the number of functions, at most the number of rows (all of them: the exact kernel). None
         means sqrt(n) log(n), at least 100 and at most 2000: sqrt(n) bounds the effective dimension
         at the best alpha whenever the target is a function of the space (corollary 3.2 with zeta at
         least 1/2 and gamma at most 1), and the logarithm replaces those of the theory.
+        "theory" is the size of corollary 3.2 of Lin and Cevher (2018), a power of n without
+        constants, for exponents that the estimator estimates from the rows (:mod:`mercer.theory`);
+        outside an estimator, the square root of n.
     kind : "hadamard", "dct", "gaussian" or "rademacher"
         How G is drawn: random signs and some rows of a Hadamard matrix (n padded to a power of two)
         or of the discrete cosine transform, which cost n log n per row; or independent normal
@@ -78,7 +83,7 @@ class Sketch(OrthogonalizedBasis):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = None,
         kind: str = "hadamard",
         kernel: str | Kernel | None = None,
         random_state: Any = None,
@@ -90,10 +95,19 @@ class Sketch(OrthogonalizedBasis):
 
     def wanted_size(self, n_rows: int) -> int:
         """Return M before any memory limit: ``n_components`` or the default, at most the rows."""
-        asked = min(DEFAULT_SIZE, max(100, ceil(sqrt(n_rows) * log(max(1, n_rows)))))
-        if self.n_components is not None:
-            asked = check_count(self.n_components, "n_components of Sketch")
-        return min(asked, n_rows)
+        default = min(DEFAULT_SIZE, max(100, ceil(sqrt(n_rows) * log(max(1, n_rows)))))
+        return min(self._asked_size(n_rows, default), n_rows)
+
+    def theory_size(self, n_rows: int, exponents: Exponents) -> int:
+        """Return ``n^(gamma/(2 zeta+gamma))``, at most n, with zeta = r.
+
+        Lin and Cevher (2018), corollary 3.2, with its other cases.
+
+        >>> Sketch().theory_size(1000, Exponents(0.5, 0.5))
+        10
+        """
+        size = sketch_size(n_rows, zeta=exponents.r, gamma=exponents.gamma)
+        return min(fewest(size), n_rows)
 
     def width(self, n_rows: int) -> int:
         """Return the number of rows, padded if the transform needs it."""
@@ -120,7 +134,7 @@ class Sketch(OrthogonalizedBasis):
     ) -> Self:
         """Store all rows, resolve the kernel on a sample, draw G, and sort its rows by pivots."""
         n_rows, size = source.n_rows, self.wanted_size(source.n_rows)
-        self._warn_if_reduced(self.n_components, n_rows)
+        self._warn_if_reduced(n_rows)
         self.indices_ = np.arange(n_rows)
         self.points_ = dense(self._taken(source, self.indices_))
         self.kernel_ = kernel.fitted(self.points_[uniform_indices(n_rows, SAMPLE, rng)])

@@ -10,32 +10,49 @@ from dataclasses import replace
 
 from sklearn.base import clone
 
+from mercer.bases.basis import WORST_CASE
+from mercer.rates import Exponents
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.solvers import IterativeSolver, StopAtDiscrepancy
 from mercer.theory import study_rows
-from mercer.theory.study import Study
+from mercer.theory.study import FEWEST
 
 #: Rows and functions of the study: fewer than for a plan, as only exponents are asked for.
 SAMPLE, FUNCTIONS = 4000, 300
+#: The least capacity exponent: theorems leave out 0.
+SMALLEST = 0.01
 
 
-def resolved(request: Request, rows: RowSet) -> tuple[Request, Study | None]:
-    """Return the request with numbers where the exponents of the rows decide, and the study."""
+def resolved(request: Request, rows: RowSet) -> Request:
+    """Return the request with numbers where the exponents of the rows decide.
+
+    Rankings, and rows that are too few for an estimate, have the exponents of the worst case.
+    """
     basis, solver = request.asked_basis(), request.solver
     by_theory = basis is not None and basis.by_theory
     rule = solver.rule() if isinstance(solver, IterativeSolver) else None
     open_rule = isinstance(rule, StopAtDiscrepancy) and rule.open
     if not (by_theory or open_rule):
-        return request, None
-    study = study_rows(rows, request, sample=SAMPLE, n_components=FUNCTIONS)
-    exponents = study.exponents
+        return request
+    exponents, how = WORST_CASE, "the worst case"
+    if rows.n_rows >= FEWEST and not (request.targets.ranks or request.kernel.pairwise):
+        exponents, how = estimated(rows, request), "estimated"
     if by_theory:
         assert basis is not None
         size = basis.theory_size(rows.n_rows, exponents)
-        request = replace(request, basis=basis.resized(size))
+        reason = f"by theory for r = {exponents.r:.2g} and gamma = {exponents.gamma:.2g}, {how}"
+        request = replace(request, basis=basis.resized(size), basis_reason=reason)
     if open_rule:
         assert isinstance(rule, StopAtDiscrepancy)
         stop = rule.known(exponents.r, exponents.gamma)
         request = replace(request, solver=clone(solver).set_params(stop=stop))
-    return request, study
+    return request
+
+
+def estimated(rows: RowSet, request: Request) -> Exponents:
+    """Return the exponents of the rows, from a study of some of them."""
+    alpha = replace(request, basis="auto", solver=None, alpha=None)
+    found = study_rows(rows, alpha, sample=SAMPLE, n_components=FUNCTIONS).exponents
+    gamma = max(found.gamma, SMALLEST)
+    return Exponents(found.r, gamma, max(found.alpha, gamma))

@@ -16,6 +16,7 @@ from mercer.contracts import Array, TargetKind, Targets
 from mercer.estimators.asked import accepts_sparse, is_pairwise
 from mercer.estimators.attributes import FittedAttributes
 from mercer.estimators.batches import can_add_rows, first_batch, with_rows
+from mercer.estimators.by_theory import resolved
 from mercer.estimators.drawn_rows import warn_of_missing_weights
 from mercer.estimators.inputs import Given, takes_tables, unchanged_on_error
 from mercer.estimators.parameters import request_of, with_objects
@@ -200,7 +201,7 @@ class KernelEstimator(FittedAttributes):
             record: SearchRecord | None = None
             if previous is None:
                 kernel, record = searched_kernel(self, opened.rows, request)
-                request = replace(request, kernel=kernel)
+                request = resolved(replace(request, kernel=kernel), opened.rows)
             solver = request.solver
             if previous is not None and solver is not None and solver.regularized_by_steps:
                 return self._finish(resume(previous, request), opened, renumber=False)

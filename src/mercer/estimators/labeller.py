@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.columns import TableEncoder, column_sums
-from mercer.columns.column_encoders import DroppedColumn, NumberColumn
 from mercer.contracts import Array, RowSource
 from mercer.engines import as_engine
 from mercer.estimators.drawn_rows import remember
@@ -24,8 +23,11 @@ from mercer.estimators.inputs import (
     validated_rows,
 )
 from mercer.estimators.pool_dimension import PoolDimension
+from mercer.estimators.pool_penalty import TargetFacts, facts_of_pilot, given_facts
+from mercer.estimators.pool_rows import NoTargets, has_other_columns, nothing, pooled_shard
 from mercer.estimators.pool_scores import PoolScores, score_pool
 from mercer.estimators.progress import progress_bar
+from mercer.estimators.regressor import KernelRegressor
 from mercer.estimators.targets import RegressionTargets
 from mercer.kernels import InMetric, Kernel, Metric, as_kernel
 from mercer.plan import parse_memory
@@ -34,7 +36,7 @@ from mercer.result import Clock
 from mercer.rows import ArraySource, open_rows
 from mercer.rows.pools import Pool
 from mercer.rows.rowset import RowSet
-from mercer.rows.shards import Shard, cut
+from mercer.rows.shards import cut
 from mercer.selection import LeaveOneOut
 from mercer.validation import check_choice, check_count, check_number
 
@@ -67,11 +69,17 @@ class ImportanceLabeller(BaseEstimator):
         Numbers are not scaled; a table with text or dates becomes columns without a common unit,
         which are centered and divided by their standard deviations unless the bandwidth is a
         number.
-    alpha : float or "auto"
+    alpha : float, "auto" or "theory"
         The penalty of the leverage scores. "auto" chooses the one with an effective dimension (the
-        mean of c) of one fifth of the budget.
+        mean of c) of one fifth of the budget. "theory" is lambda_* of definition 4.2 of the paper
+        (:mod:`mercer.estimators.pool_penalty`), up to constants, for ``r``, ``noise`` and
+        ``radius``, or for a labelled pilot (see :meth:`fit`).
     budget : int
         Number of draws in the first round.
+    r, noise, radius : float or None
+        For ``alpha="theory"`` without a pilot: the smoothness of the target, in (0, 1] (1/2 means a
+        finite norm), the variance of the noise in y, and the norm of the target in the space of the
+        kernel, in units in which y has unit variance.
     shards : int or None
         Number of shards of the pool; the drawn rows are the same for any number.
     engine : None, dask.distributed.Client, cluster or address
@@ -119,6 +127,9 @@ class ImportanceLabeller(BaseEstimator):
         alpha: float | str = "auto",
         budget: int = 100,
         *,
+        r: float | None = None,
+        noise: float | None = None,
+        radius: float | None = None,
         columns: str | Mapping[str, Any] | TableEncoder | None = "auto",
         missing: str = "fill",
         dtype: str = "auto",
@@ -132,6 +143,9 @@ class ImportanceLabeller(BaseEstimator):
         self.basis = basis
         self.alpha = alpha
         self.budget = budget
+        self.r = r
+        self.noise = noise
+        self.radius = radius
         self.columns = columns
         self.missing = missing
         self.dtype = dtype
@@ -141,7 +155,7 @@ class ImportanceLabeller(BaseEstimator):
         self.shards = shards
         self.engine = engine
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, pilot: tuple[Any, Any] | None = None) -> Self:
         """Compute the scores of a pool and draw the first round.
 
         Parameters
@@ -151,13 +165,19 @@ class ImportanceLabeller(BaseEstimator):
             to change the automatic alpha.
         y : name of a column, or anything
             A column of a file that is not a feature; labels are not used.
+        pilot : (X, y) or None
+            Rows with labels that are numbers, for ``alpha="theory"``: a fit to them estimates the
+            noise and the radius, and with at least 320 rows r.
 
         Returns
         -------
         self
         """
         self._check()
+        if pilot is not None and self.alpha != "theory":
+            raise ValueError(f"a pilot is for alpha='theory', got alpha={self.alpha!r}")
         with unchanged_on_error(self):
+            self._facts = self._target_facts(pilot)
             rng = as_generator(self.random_state)
             # Seed before any other draw, so that scoring does not change which rows are drawn.
             draws = np.random.default_rng(int(rng.integers(2**62)))
@@ -230,8 +250,10 @@ class ImportanceLabeller(BaseEstimator):
     def _check(self) -> None:
         """Validate the parameters."""
         if isinstance(self.alpha, str):
-            if self.alpha != "auto":
-                raise ValueError(f"alpha must be a positive number or 'auto', got {self.alpha!r}")
+            if self.alpha not in ("auto", "theory"):
+                raise ValueError(
+                    f"alpha must be a positive number, 'auto' or 'theory', got {self.alpha!r}"
+                )
         else:
             check_number(self.alpha, "alpha", above=0.0)
         check_count(self.budget, "budget")
@@ -273,7 +295,7 @@ class ImportanceLabeller(BaseEstimator):
                     replace(shard, source=shard.source.source)  # type: ignore[attr-defined]
                     for shard in cut(Pool(pool), self.shards or 2 * engine.width)
                 ]
-                return self._scored_rows(RowSet.over_shards(engine, shards, _nothing), rng)
+                return self._scored_rows(RowSet.over_shards(engine, shards, nothing), rng)
             finally:
                 if engine is not self.engine and hasattr(engine, "close"):
                     engine.close()
@@ -304,32 +326,23 @@ class ImportanceLabeller(BaseEstimator):
             found = replace(found, seconds={**clock.seconds, **found.seconds})
         return found
 
+    def _target_facts(self, pilot: tuple[Any, Any] | None) -> TargetFacts | None:
+        """Return what ``alpha="theory"`` knows of the target."""
+        if self.alpha != "theory":
+            return None
+        if pilot is None:
+            return given_facts(self.r, self.noise, self.radius)
+        kernel = clone(as_kernel(self.kernel))
+        kernel.set_params(**dict.fromkeys(kernel.parameters_with("auto"), "median"))
+        model = KernelRegressor(
+            kernel, metric=None, scale=None, columns=self.columns, missing=self.missing
+        )
+        return facts_of_pilot(model.set_params(random_state=0), *pilot, self.r)
+
     def _alpha(self, pool: PoolDimension) -> float:
-        """Return alpha, as given or by the effective dimension."""
-        if isinstance(self.alpha, str):
+        """Return alpha, as given, by the effective dimension, or by theory."""
+        if not isinstance(self.alpha, str):
+            return float(self.alpha)
+        if self._facts is None:
             return pool.alpha_at(self.budget / LABELS)
-        return float(self.alpha)
-
-
-def has_other_columns(columns: TableEncoder | None) -> bool:
-    """Return whether a table has columns that are not numbers."""
-    return columns is not None and not all(
-        isinstance(encoder, (NumberColumn, DroppedColumn)) for encoder in columns.encoding_.encoders
-    )
-
-
-class NoTargets(RegressionTargets):
-    """Targets that are not known, whatever a file may have."""
-
-    def encode(self, y: Array, start: int) -> Array:
-        """Return NaN for every row."""
-        return np.full((len(y), 1), np.nan)
-
-
-def pooled_shard(shard: Shard) -> Shard:
-    """Task: return a shard whose labels are ignored."""
-    return Shard(shard.number, shard.name, Pool(shard.source), shard.progress)
-
-
-def _nothing(source: RowSource) -> None:
-    """Return None: a pool has no targets to summarize."""
+        return self._facts.penalty(pool, self.budget)

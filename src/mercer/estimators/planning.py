@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.estimators.asked import is_pairwise
+from mercer.estimators.by_theory import resolved
 from mercer.estimators.inputs import Given
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.searching import searched_kernel
@@ -154,7 +155,7 @@ def plan_of(
             cluster=cluster,
             memory_limit=parse_memory(opened.memory_limit),
         )
-        planned, _ = plan_fit(size, request)
+        planned, _ = plan_fit(size, resolved(request, rows))
         return FitPlan(found.forecast(planned, record.seconds))
 
 

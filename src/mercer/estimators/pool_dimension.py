@@ -37,6 +37,7 @@ class PoolDimension:
 
     spectrum: Spectrum
     residual: Array | None = None  # (N,), or None if the basis has none
+    n_rows: float = np.inf  # N, if it is known
 
     def residual_scores(self, alpha: float) -> Array | float:
         """Return ``rho_j / (alpha + rho_j / N)`` for every row; 0.0 without residuals."""

@@ -67,7 +67,7 @@ def score_pool(
         )
     with clock.stage("solve"):
         system = MomentSystem(folds, basis, False, request.units)
-        pool = PoolDimension(system.spectrum)
+        pool = PoolDimension(system.spectrum, None, rows.n_rows)
         alpha, directions = choose_alpha(pool), system.directions
     with clock.stage("scores"):
         found = leverage_of_rows(

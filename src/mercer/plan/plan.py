@@ -121,7 +121,7 @@ def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransf
     if asked is not None:
         if asked.dual and request.needs_sums:
             return Landmarks(n_rows), "requested: the full kernel, as one landmark per row"
-        return clone(asked), "requested"
+        return clone(asked), request.basis_reason
     small = n_rows <= FULL_ROWS and not request.needs_sums
     if small and dual_memory(rows) <= limit:
         return FullKernel(), f"the exact kernel is affordable up to {FULL_ROWS} rows"

@@ -27,7 +27,6 @@ from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.solvers import Ridge
 from mercer.systems import MomentSystem
-from mercer.systems.by_moments import eigen_directions
 from mercer.theory.power_law import PowerLaw
 from mercer.validation import check_finite
 
@@ -130,14 +129,13 @@ def capacity_of_rows(
     values = system.spectrum.values[system.spectrum.values > 0]
     alphas = np.geomspace(values[-1], max(values[0], 1e-12 * values[-1]), ALPHAS)
     dimension = np.array([system.spectrum.effective_dimension(alpha) for alpha in alphas])
-    directions, _, spectrum = eigen_directions(system, 0.0)
-    filters = 1.0 / (spectrum.values[spectrum.values > 0][:, None] + alphas)
+    filters = np.column_stack([system.spectrum.filter(alpha) for alpha in alphas])
     exposed: Exposure = rows.sum(
         exposure_of,
         most_exposed,
         share_functions(rows, basis),
         rows.reading(reading),
-        rows.share(directions, "directions"),
+        rows.share(system.directions, "directions"),
         filters,
         alphas,
         rows.n_rows,
