@@ -5,6 +5,7 @@ from mercer.columns import TableEncoder
 from mercer.combine import Average, ConjugateRounds, ExactSum, NewtonRounds
 from mercer.datasets import load_letter
 from mercer.estimators import (
+    ActiveLearner,
     ImportanceLabeller,
     KernelClassifier,
     KernelRanker,
@@ -41,6 +42,7 @@ from mercer.solvers import (
     Ridge,
     StopAfter,
     StopAtDiscrepancy,
+    StopAtPenalty,
     StopByFolds,
     StopOnHeldOut,
 )
@@ -52,6 +54,7 @@ __version__ = VERSION
 __all__ = [
     "GCV",
     "KCGM",
+    "ActiveLearner",
     "ArcCosine",
     "AutoSelection",
     "Average",
@@ -93,6 +96,7 @@ __all__ = [
     "SolverPathDisplay",
     "StopAfter",
     "StopAtDiscrepancy",
+    "StopAtPenalty",
     "StopByFolds",
     "StopOnHeldOut",
     "Sum",

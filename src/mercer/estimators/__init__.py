@@ -1,5 +1,6 @@
 """Estimators with scikit-learn's interface."""
 
+from mercer.estimators.active_learner import ActiveLearner
 from mercer.estimators.classifier import KernelClassifier
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.labeller import ImportanceLabeller
@@ -11,6 +12,7 @@ from mercer.estimators.search_display import SearchDisplay
 from mercer.estimators.summary import Summary
 
 __all__ = [
+    "ActiveLearner",
     "ImportanceLabeller",
     "KernelClassifier",
     "KernelEstimator",

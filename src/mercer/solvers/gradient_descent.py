@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -52,6 +53,7 @@ class GradientDescent(IterativeSolver):
     """
 
     name = "gradient descent"
+    has_step_size = True
 
     def __init__(
         self,
@@ -72,6 +74,23 @@ class GradientDescent(IterativeSolver):
         if self.step_size != "auto":
             check_number(self.step_size, "step_size of GradientDescent", above=0.0)
 
+    def steps_to_take(self, system: IteratedSystem) -> tuple[int, bool]:
+        """Return the most steps to take, and whether that number is the goal, not a limit.
+
+        A rule with a penalty wants ``ceil(1 / (eta penalty))`` steps.
+        """
+        penalty = self.rule().penalty
+        if penalty is None:
+            return super().steps_to_take(system)
+        plain = 1.0 / (self._eta(system) * penalty)
+        # Rounding in eta must not add a step.
+        wanted = math.ceil((math.sqrt(plain) if self.accelerated else plain) * (1 - 1e-12))
+        return min(max(wanted, 1), self.max_steps), wanted <= self.max_steps
+
+    def _eta(self, system: IteratedSystem) -> float:
+        """Return the step size."""
+        return longest_step(system) if self.step_size == "auto" else float(self.step_size)
+
     def iterates(self, system: IteratedSystem) -> Iterator[Iterate]:
         """Yield the solution after each step, until it diverges; nothing if b = 0."""
         G_b = system.metric(system.b)
@@ -80,7 +99,7 @@ class GradientDescent(IterativeSolver):
             return  # the solution is zero
         # In a column that is zero up to rounding, only rounding would accumulate.
         b, G_residual = (np.where(start > 0, columns, 0.0) for columns in (system.b, G_b))
-        eta = longest_step(system) if self.step_size == "auto" else float(self.step_size)
+        eta = self._eta(system)
         value, residual = np.zeros_like(b), b
         before, residual_before, G_before = value, residual, G_residual
         step = 0

@@ -47,6 +47,8 @@ class IterativeSolver(BaseSolver):
     stop: str | StoppingRule
     max_steps: int
     name = "iterations"
+    #: Whether steps have a size, so that a number of them acts like a penalty.
+    has_step_size = False
 
     def iterates(self, system: IteratedSystem) -> Iterator[Iterate]:
         """Yield the solution after each step, until there is nothing left to do."""
@@ -57,6 +59,17 @@ class IterativeSolver(BaseSolver):
         check_count(self.max_steps, f"max_steps of {type(self).__name__}")
         return as_rule(self.stop)
 
+    def steps_to_take(self, system: IteratedSystem) -> tuple[int, bool]:
+        """Return the most steps to take, and whether that number is the goal, not a limit."""
+        rule = self.rule()
+        return rule.limit(self.max_steps), rule.counts
+
     def check(self) -> None:
         """Validate the parameters."""
-        self.rule().check()
+        rule = self.rule()
+        rule.check()
+        if rule.penalty is not None and not self.has_step_size:
+            raise ValueError(
+                f"{type(rule).__name__} needs steps of a known size, but {self.name} has none: use "
+                f"GradientDescent, or another rule"
+            )
