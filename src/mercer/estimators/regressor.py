@@ -56,8 +56,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         columns of numbers stay as they are. None refuses anything but numbers.
     missing : {"fill", "error"}
         Whether missing values in X are filled, with an indicator where they are many, or refused.
-    unlabelled : {"drop", "use"}
-        What happens to rows where y is missing: left out, or used in sums over x.
+    unlabelled : {"drop", "use", "require"}
+        What happens to rows where y is missing: left out, or used in sums over x. "require" uses
+        them and refuses rows that all have a label.
     alphas : array or None
         The candidates for ``alpha="auto"``; None means 20 values based on the spectrum.
     selection : "auto", "gcv", "kfold", "loo" or criterion object

@@ -21,7 +21,7 @@ from mercer.contracts import Array, Engine, Progress, Seeds, TargetKind, Targets
 from mercer.engines import as_engine
 from mercer.engines.journal import Journal
 from mercer.estimators.asked import is_pairwise
-from mercer.estimators.encoding import with_encoded_columns, with_labels_only
+from mercer.estimators.encoding import check_unlabelled, with_encoded_columns, with_labels_only
 from mercer.estimators.inputs import Given, check_features, read_rows, takes_tables
 from mercer.request import ByPurpose, OneStream
 from mercer.rows import ArraySource, open_rows
@@ -91,6 +91,8 @@ def opened_rows(
         rows = RowSet.in_one_place(found.source, progress, needed_look(estimator))
         if estimator.unlabelled == "drop" and not given.expects_unlabelled:
             rows = with_labels_only(rows)
+        elif estimator.unlabelled == "require" and targets is None:
+            check_unlabelled(rows)
         yield OpenedRows(
             with_encoded_columns(estimator, rows, known, first=targets is None),
             known,
@@ -158,6 +160,8 @@ def _over_shards(
     seeds = ByPurpose(seed, _basis_seed(estimator))
     if estimator.unlabelled == "drop" and array is None:  # those of arrays are dropped already
         rows = with_labels_only(rows)
+    elif estimator.unlabelled == "require" and first:
+        check_unlabelled(rows)
     rows = with_encoded_columns(estimator, rows, targets, first=first)
     return OpenedRows(rows, targets, seeds, memory_limit, unlabelled)
 
@@ -201,7 +205,7 @@ def _cut(
 
 def needed_look(estimator: Any) -> Any:
     """Return the first look at rows; None where they are taken as they are, without a pass."""
-    return look_at if takes_tables(estimator) or estimator.unlabelled == "drop" else None
+    return look_at if takes_tables(estimator) or estimator.unlabelled != "use" else None
 
 
 def without_gaps(X: Any) -> Any:
