@@ -17,7 +17,7 @@ from mercer.contracts import Array
 from mercer.estimators.asking import Ask, check_pool, labels_for, rows_of
 from mercer.estimators.inputs import unchanged_on_error
 from mercer.estimators.kernel_estimator import KernelEstimator
-from mercer.solvers import GradientDescent, StopAtPenalty, as_solver
+from mercer.solvers import StopAtPenalty, as_solver
 from mercer.validation import check_choice, check_flag
 
 #: What the weighted sum of losses is divided by.
@@ -56,7 +56,8 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         Whether the weighted sum is divided by the number of draws n, as in the paper and above, or
         by the sum of the weights, as every weighted fit does. The mean weight is 1 on average, so
         the two differ by the luck of the draw. Matters for alpha, a numeric ``step_size`` and
-        :class:`StopAtPenalty`, and only for the estimators of this library.
+        :class:`StopAtPenalty`, and only for the estimators of this library, whose own
+        ``weight_type`` is not used.
 
     Attributes
     ----------
@@ -195,15 +196,12 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
             given["alpha"] = model.alpha * ratio
         if model.alphas is not None:
             given["alphas"] = np.asarray(model.alphas, dtype=float) * ratio
-        if isinstance(solver, GradientDescent):
-            if not isinstance(solver.step_size, str):
-                solver.step_size = solver.step_size / ratio
-            if solver.stop == "penalty" or isinstance(solver.stop, StopAtPenalty):
-                penalty = getattr(solver.stop, "alpha", None)
-                if penalty is None and self.same_alpha:
-                    penalty = labeller.alpha_
-                solver.stop = StopAtPenalty(None if penalty is None else penalty * ratio)
-            given["solver"] = solver
+        stop = getattr(solver, "stop", None)
+        if self.same_alpha and (stop == "penalty" or getattr(stop, "alpha", 0.0) is None):
+            solver.stop = StopAtPenalty(labeller.alpha_)
+        if solver.regularized_by_steps:
+            given["solver"] = solver.scaled(ratio)
+        given["weight_type"] = "relative"  # the number of draws is in the ratio
         model.set_params(**given)
         model._request(model._kind())  # raises if a parameter is invalid
         return model

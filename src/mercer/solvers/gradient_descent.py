@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
@@ -73,6 +74,13 @@ class GradientDescent(IterativeSolver):
         check_flag(self.accelerated, "accelerated of GradientDescent")
         if self.step_size != "auto":
             check_number(self.step_size, "step_size of GradientDescent", above=0.0)
+
+    def scaled(self, ratio: float) -> Self:
+        """Return the solver that does the same to ``(ratio A, ratio b)`` as this one to (A, b)."""
+        found = super().scaled(ratio)
+        if not isinstance(found.step_size, str):
+            found.step_size = found.step_size / ratio
+        return found
 
     def steps_to_take(self, system: IteratedSystem) -> tuple[int, bool]:
         """Return the most steps to take, and whether that number is the goal, not a limit.

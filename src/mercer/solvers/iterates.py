@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
+
+from sklearn.base import clone
 
 from mercer.contracts import Array, IteratedSystem
 from mercer.solvers.solver import BaseSolver
@@ -58,6 +61,12 @@ class IterativeSolver(BaseSolver):
         """Return the stopping rule as an object; check ``max_steps``."""
         check_count(self.max_steps, f"max_steps of {type(self).__name__}")
         return as_rule(self.stop)
+
+    def scaled(self, ratio: float) -> Self:
+        """Return the solver that does the same to ``(ratio A, ratio b)`` as this one to (A, b)."""
+        found: Self = clone(self)
+        found.stop = self.rule().scaled(ratio)
+        return found
 
     def steps_to_take(self, system: IteratedSystem) -> tuple[int, bool]:
         """Return the most steps to take, and whether that number is the goal, not a limit."""

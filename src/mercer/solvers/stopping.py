@@ -22,6 +22,8 @@ class StoppingRule(BaseEstimator):
     counts = False
     #: The penalty that steps of a known size are to act like; None if the rule has none.
     penalty: float | None = None
+    #: Whether the rule depends on the number of rows.
+    counts_rows = False
 
     @property
     def label(self) -> str:
@@ -30,6 +32,10 @@ class StoppingRule(BaseEstimator):
 
     def check(self) -> None:
         """Validate the parameters."""
+
+    def scaled(self, ratio: float) -> StoppingRule:
+        """Return the rule that stops ``(ratio A, ratio b)`` where this one stops (A, b)."""
+        return self
 
     def limit(self, max_steps: int) -> int:
         """Return the maximum number of steps."""
@@ -105,6 +111,10 @@ class StopAtPenalty(StoppingRule):
         """Validate the parameters."""
         assert self.penalty > 0
 
+    def scaled(self, ratio: float) -> StoppingRule:
+        """Return the rule with its penalty multiplied by ``ratio``."""
+        return StopAtPenalty(None if self.alpha is None else self.alpha * ratio)
+
 
 class StopAtDiscrepancy(StoppingRule):
     """Stop when the residual reaches the noise level (the discrepancy principle).
@@ -147,6 +157,16 @@ class StopAtDiscrepancy(StoppingRule):
         gamma = check_number(self.gamma, "gamma of StopAtDiscrepancy", minimum=0.0)
         if gamma > 1:
             raise ValueError(f"gamma of StopAtDiscrepancy must be at most 1, got {gamma}")
+
+    def scaled(self, ratio: float) -> StoppingRule:
+        """Return the rule with a given tau multiplied by ``ratio``."""
+        tau = None if self.tau is None else self.tau * ratio
+        return StopAtDiscrepancy(tau, self.zeta, self.gamma)
+
+    @property
+    def counts_rows(self) -> bool:  # type: ignore[override]
+        """Whether tau follows from the number of rows."""
+        return self.tau is None
 
     def threshold(self, rows: float) -> float:
         """Return tau for the given number of rows.
