@@ -118,6 +118,8 @@ def test_more_rounds_ask_for_new_rows_only():
     np.testing.assert_array_equal(found.labels_, Y[found.indices_])
     with pytest.raises(ValueError, match="that of fit, with 400 rows, got 399"):
         found.label_more(X[1:], asked)
+    with pytest.raises(ValueError, match=r"labelled rows .* have changed"):
+        found.label_more(X[::-1], asked)
 
 
 def test_an_interrupted_round_changes_nothing():

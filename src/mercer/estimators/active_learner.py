@@ -15,6 +15,7 @@ from mercer.bases import as_basis
 from mercer.bases.reused import ReusedBasis, same_functions
 from mercer.contracts import Array
 from mercer.estimators.asking import Ask, check_pool, labels_for, rows_of
+from mercer.estimators.drawn_rows import identity_of
 from mercer.estimators.inputs import unchanged_on_error
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.solvers import StopAtPenalty, as_solver
@@ -87,6 +88,7 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
     """
 
     labels_: Array | None
+    _labelled: tuple[int, int] | None  # identifies the labelled rows
 
     def __init__(
         self,
@@ -140,6 +142,11 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
                 f"the pool must be that of fit, with {len(self.labeller_.probability_)} rows, got "
                 f"{size}"
             )
+        if identity_of(rows_of(pool, self.indices_)) != self._labelled:
+            raise ValueError(
+                "the pool must be that of fit, in the same order, but its labelled rows (indices_) "
+                "have changed"
+            )
         self._check()
         with unchanged_on_error(self):
             self.labeller_ = copy(self.labeller_)
@@ -159,6 +166,7 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
                 order = np.argsort(indices, kind="stable")
                 self.indices_ = indices[order]
                 self.labels_ = np.concatenate([self.labels_, labels])[order]
+        self._labelled = identity_of(rows_of(pool, self.indices_))
         self.sample_weight_ = self.labeller_.sample_weight_
         self.n_draws_ = self.labeller_.n_draws_
         return model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.contracts import Array
 from mercer.estimators.regressor import KernelRegressor
 from mercer.estimators.unlabelled import columns_of
+from mercer.estimators.weighing import with_alpha_times
 from mercer.kernels import Kernel, as_kernel
 from mercer.request import Request
 from mercer.result import Fit
@@ -50,7 +50,7 @@ class TruncatedRidge(KernelRegressor):
     (True, True)
     """
 
-    _ratio: float  # the weight of all rows over that of the prefix
+    _ratio = 1.0  # the weight of all rows over that of the prefix
 
     def fit(  # type: ignore[override]
         self, X: Any, y: Any, sample_weight: Any = None
@@ -74,12 +74,7 @@ class TruncatedRidge(KernelRegressor):
 
     def _request(self, targets: Any) -> Request:
         """Return the parameters, with penalties relative to the mean over the prefix."""
-        found, ratio = super()._request(targets), self._ratio
-        return replace(
-            found,
-            alpha=None if found.alpha is None else found.alpha * ratio,
-            alphas=None if found.alphas is None else found.alphas * ratio,
-        )
+        return with_alpha_times(super()._request(targets), self._ratio)
 
     def _adopt(self, found: Fit) -> None:
         """Set the fitted attributes, with penalties relative to the mean over all rows."""
