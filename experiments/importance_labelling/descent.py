@@ -14,13 +14,28 @@ from experiments.importance_labelling.problems import SEED, features, load, whit
 from experiments.importance_labelling.trials import NOISES, Size, labels_of
 from experiments.scaffold import Array
 from experiments.scaffold.runner import Progress
-from mercer import GradientDescent, KernelRegressor, RandomFeatures, StopAfter, recipe
+from mercer import (
+    ActiveLearner,
+    GradientDescent,
+    KernelRegressor,
+    RandomFeatures,
+    StopAfter,
+    recipe,
+)
 
 NAME, TASK = "mnist", "nonlinear"
 ALPHA = 1e-8
 SHOWN = (1e-6, 1.0)  # noises
 ACCELERATED = "RF-CRED-GD, accelerated"
 ANALYTIC, COORDINATES = "CRED, analytic", "CRED, analytic, coordinates of the pool"
+
+
+def fit_of(name: str, solver: GradientDescent, common: dict[str, Any]) -> KernelRegressor:
+    """Return what a recipe fits to rows that are drawn and labeled already."""
+    found = recipe(name, solver=solver, **common)
+    assert isinstance(found, ActiveLearner)
+    assert isinstance(found.model, KernelRegressor)
+    return found.model
 
 
 def run(size: Size, progress: Progress) -> list[Descent]:
@@ -44,10 +59,10 @@ def run(size: Size, progress: Progress) -> list[Descent]:
         for accelerated, method in ((False, "RF-CRED-GD"), (True, ACCELERATED)):
             for step in size.steps:
                 solver = GradientDescent(StopAfter(step), accelerated=accelerated)
-                found[method, step] = reached(recipe("RF-CRED-GD", solver=solver, **common))
+                found[method, step] = reached(fit_of("RF-CRED-GD", solver, common))
                 progress(f"{method}: {step} steps")
         solver = GradientDescent(StopAfter(size.full_steps))
-        found["CRED-GD", size.full_steps] = reached(recipe("CRED-GD", solver=solver, **common))
+        found["CRED-GD", size.full_steps] = reached(fit_of("CRED-GD", solver, common))
         progress(f"CRED-GD: {size.full_steps} steps")
         common |= {"basis": RandomFeatures(), "metric": None, "scale": None}
         models = [KernelRegressor(alpha=a, **common) for a in ALPHAS]

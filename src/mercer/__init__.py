@@ -5,6 +5,7 @@ from mercer.columns import TableEncoder
 from mercer.combine import Average, ConjugateRounds, ExactSum, NewtonRounds
 from mercer.datasets import load_letter
 from mercer.estimators import (
+    ActiveLearner,
     ErrorPartsDisplay,
     ImportanceLabeller,
     KernelClassifier,
@@ -43,6 +44,7 @@ from mercer.solvers import (
     Ridge,
     StopAfter,
     StopAtDiscrepancy,
+    StopAtPenalty,
     StopByFolds,
     StopOnHeldOut,
 )
@@ -54,6 +56,7 @@ __version__ = VERSION
 __all__ = [
     "GCV",
     "KCGM",
+    "ActiveLearner",
     "ArcCosine",
     "AutoSelection",
     "Average",
@@ -97,6 +100,7 @@ __all__ = [
     "SolverPathDisplay",
     "StopAfter",
     "StopAtDiscrepancy",
+    "StopAtPenalty",
     "StopByFolds",
     "StopOnHeldOut",
     "Sum",

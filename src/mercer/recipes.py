@@ -2,7 +2,8 @@
 
 A recipe is an estimator with these parts fixed; everything else remains a parameter. Nothing is
 searched that the paper does not search: the bandwidth is the median distance unless it is given,
-columns are not scaled, and there is no metric.
+columns are not scaled, and there is no metric. There is no intercept either: in all of these papers
+f is in H and all of it is penalized. ``fit_intercept=True`` adds one.
 
 >>> model = recipe("DNystroem", n_components=100, shards=4, alpha=1e-4)
 >>> model.kernel, model.basis, model.solver, model.combine
@@ -23,10 +24,23 @@ from sklearn.base import clone
 
 from mercer.bases import BasisTransformer, FullKernel, Landmarks, RandomFeatures, Sketch
 from mercer.combine import Average, Combination, NewtonRounds
-from mercer.estimators import KernelClassifier, KernelRanker, KernelRegressor
+from mercer.estimators import (
+    ActiveLearner,
+    ImportanceLabeller,
+    KernelClassifier,
+    KernelRanker,
+    KernelRegressor,
+)
 from mercer.estimators.baselines import EigenfunctionRegressor, TruncatedRidge
 from mercer.kernels import Gaussian, Kernel, as_kernel
-from mercer.solvers import KCGM, BaseSolver, GradientDescent, PreconditionedCG, Ridge
+from mercer.solvers import (
+    KCGM,
+    BaseSolver,
+    GradientDescent,
+    PreconditionedCG,
+    Ridge,
+    StopAtPenalty,
+)
 from mercer.validation import check_choice, closest
 
 
@@ -41,6 +55,8 @@ class Recipe:
     selection: str | None = "gcv"  # None: the estimator has no path of alphas
     estimator: type[Any] | None = None  # None: chosen by task
     scores_at_alpha: bool = False  # whether landmarks are scored at the estimator's alpha
+    draws: bool = False  # whether rows are drawn from a pool and labelled first
+    unlabelled: str = "use"
 
 
 #: DKRR: Zhang, Duchi and Wainwright (2015). FALKON: Rudi, Carratino and Rosasco (2017). KCGM: Lin
@@ -53,8 +69,9 @@ class Recipe:
 #: Random Features*. As in the papers, the rounds of DRank-C and DRank-RF-C omit pairs of rows in
 #: different shards, and nothing stops them: ``set_params(combine__unstopped=False)`` does, and
 #: ``set_params(combine__pairs="all")`` counts all pairs in DRank-RF-C. CRED: Murata and Suzuki
-#: (2021), *Gradient Descent in RKHS with Importance Labeling*; KTR3: Jun, Cutkosky and Orabona
-#: (2019); SSSR: Ji et al. (2012).
+#: (2021), *Gradient Descent in RKHS with Importance Labeling*, algorithms 1 and 2 with lambda_q =
+#: lambda_* = ``alpha`` and ``T = ceil(1 / (eta alpha))``, or the analytic solution of its section
+#: C; KTR3: Jun, Cutkosky and Orabona (2019); SSSR: Ji et al. (2012).
 RECIPES: dict[str, Recipe] = {
     "KRR": Recipe("exact kernel ridge regression", FullKernel),
     "KRR-RF": Recipe("ridge regression on random features", RandomFeatures),
@@ -107,15 +124,28 @@ RECIPES: dict[str, Recipe] = {
         combine=Average(),
     ),
     "DKRR-RF semi-supervised": Recipe(
-        "shared features, averaged; fit with unlabelled rows (NaN, or X_unlabelled)",
+        "shared features, averaged; needs rows without labels (NaN in y, or X_unlabelled)",
         RandomFeatures,
         combine=Average(),
+        unlabelled="require",
     ),
-    "CRED": Recipe("ridge regression on rows from an ImportanceLabeller", FullKernel),
+    "CRED": Recipe(
+        "draw rows of a pool by importance, label them; weighted ridge regression",
+        FullKernel,
+        draws=True,
+    ),
     "CRED-GD": Recipe(
-        "gradient descent on rows from an ImportanceLabeller", FullKernel, GradientDescent
+        "draw rows of a pool by importance, label them; weighted gradient descent",
+        FullKernel,
+        partial(GradientDescent, StopAtPenalty(), 100_000),
+        draws=True,
     ),
-    "RF-CRED-GD": Recipe("the same with random features", RandomFeatures, GradientDescent),
+    "RF-CRED-GD": Recipe(
+        "the same on random features, which score the rows and make up f",
+        RandomFeatures,
+        partial(GradientDescent, StopAtPenalty(), 100_000),
+        draws=True,
+    ),
     "KTR3": Recipe(
         "ridge regression on a random prefix of the rows, clipped",
         FullKernel,
@@ -162,13 +192,18 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
+#: Parameters that labeller and model both have, for a recipe that draws rows.
+BOTH = ("dtype", "memory_limit", "random_state", "verbose")
+Made = KernelRegressor | KernelClassifier | KernelRanker | EigenfunctionRegressor | ActiveLearner
+
+
 def recipe(
     name: str,
     task: Literal["regression", "classification"] | None = None,
     *,
     n_components: int | None = None,
     **parameters: Any,
-) -> KernelRegressor | KernelClassifier | KernelRanker | EigenfunctionRegressor:
+) -> Made:
     """Return the estimator for a published method.
 
     Parameters
@@ -181,7 +216,9 @@ def recipe(
         M, the number of functions; not allowed for the exact kernel.
     **parameters
         Further parameters of the estimator: ``kernel``, ``alpha``, ``shards`` and so on. Without
-        ``kernel`` it is a Gaussian; a bandwidth that is not given is the median distance.
+        ``kernel`` it is a Gaussian; a bandwidth that is not given is the median distance. Recipes
+        that draw rows are an :class:`ActiveLearner`: ``alpha`` and ``budget`` are those of its
+        labeller, ``labeller__`` and ``model__`` come before the names of other parameters.
     """
     if name not in RECIPES:
         raise ValueError(f"unknown recipe {name!r}{closest(name, RECIPES)}")
@@ -205,8 +242,10 @@ def recipe(
     parts: dict[str, Any] = {"kernel": kernel, "basis": basis}
     if found.solver is not None:
         choices = {"selection": found.selection, "metric": None, "scale": None}
-        table = {"columns": None, "missing": "error", "unlabelled": "use"}
+        table = {"columns": None, "missing": "error", "unlabelled": found.unlabelled}
         parts.update(solver=found.solver(), **choices, **table)
+        if found.estimator is not KernelRanker:
+            parts["fit_intercept"] = False
     if found.combine is not None:
         if "shards" not in parameters and "engine" not in parameters:
             raise ValueError(
@@ -215,9 +254,30 @@ def recipe(
             )
         parts["combine"] = type(found.combine)(**found.combine.get_params())
     by_task = KernelClassifier if task == "classification" else KernelRegressor
-    made: KernelRegressor | KernelClassifier | KernelRanker | EigenfunctionRegressor
-    made = (found.estimator or by_task)(**{**parts, **parameters})
+    if found.draws:
+        return learner(by_task, parts, parameters)
+    made: Made = (found.estimator or by_task)(**{**parts, **parameters})
     return made
+
+
+def learner(
+    model: type[KernelRegressor] | type[KernelClassifier],
+    parts: dict[str, Any],
+    parameters: dict[str, Any],
+) -> ActiveLearner:
+    """Return a model behind a labeller that scores by the same kernel, functions and alpha."""
+    own = {name: value for name, value in parameters.items() if "__" not in name}
+    nested = {name: value for name, value in parameters.items() if "__" in name}
+    asked: dict[str, Any] = {name: own[name] for name in BOTH if name in own}
+    asked |= {name: own.pop(name) for name in ("alpha", "budget") if name in own}
+    labeller = ImportanceLabeller(
+        parts["kernel"], clone(parts["basis"]), columns=None, missing="error", **asked
+    )
+    shared: dict[str, Any] = {"same_basis": True, "same_alpha": True}
+    shared |= {name: own.pop(name) for name in (*shared, "weight_type") if name in own}
+    found = ActiveLearner(labeller, model(**{**parts, **own}), **shared)
+    found.set_params(**nested)
+    return found
 
 
 def as_in_paper(kernel: Any) -> str | Kernel:

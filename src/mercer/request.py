@@ -132,6 +132,13 @@ class Request:
         return self.alpha is None and not (self.solver and self.solver.regularized_by_steps)
 
     @property
+    def counts_rows(self) -> bool:
+        """Whether the choice of alpha or steps depends on the number of rows."""
+        if self._rule is not None:
+            return bool(self._rule.counts_rows)
+        return self.open_alpha and self.criterion.counts_rows
+
+    @property
     def outputs(self) -> int:
         """k, the columns of y."""
         return self.targets.outputs

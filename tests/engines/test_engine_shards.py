@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer import KernelClassifier, KernelRanker, KernelRegressor, Ridge, recipe
+from mercer import KernelRanker, recipe
 from mercer.engines import Communication, ThreadEngine, as_engine, available_cores, tree_sum
 from mercer.engines.journal import Journal
 from mercer.recipes import RECIPES
-from mercer.solvers import PreconditionedCG
 from pairs import over_each
-from shard_cases import CLASSES, X, Y
+from shard_cases import X, Y
 
 
 def pair(left, right):
@@ -107,37 +106,7 @@ def test_communication_adds_up():
     assert "solve" in str(told)
 
 
-OF_THEIR_OWN = [name for name, found in RECIPES.items() if found.estimator is not None]
 RANKINGS = [name for name, found in RECIPES.items() if found.estimator is KernelRanker]
-
-
-@pytest.mark.parametrize("name", OF_THEIR_OWN)
-def test_recipes_with_an_estimator_of_their_own_take_no_task(name):
-    with pytest.raises(ValueError, match="omit task="):
-        recipe(name, "classification", kernel="gaussian")
-
-
-@over_each(
-    name=[name for name in RECIPES if name not in RANKINGS],
-    task=["regression", "classification"],
-    allowed=lambda name, task: task == "regression" or name not in OF_THEIR_OWN,
-)
-def test_every_recipe_fits(name, task):
-    found = RECIPES[name]
-    settings = {"kernel": "gaussian", "random_state": 0}
-    if found.combine is not None:
-        settings["shards"] = 4
-    if name not in ("KRR", "DKRR", "KCGM", "CRED", "CRED-GD", "KTR3"):
-        settings["n_components"] = 50
-    if found.solver in (Ridge, PreconditionedCG):
-        settings["alpha"] = 1e-4
-    model = recipe(name, None if name in OF_THEIR_OWN else task, **settings)
-    by_task = KernelRegressor if task == "regression" else KernelClassifier
-    assert isinstance(model, found.estimator or by_task)
-    rows, target = X[::2], (Y[:, 0] if task == "regression" else CLASSES)[::2]
-    assert model.fit(rows, target).score(rows, target) > 0.7
-    if found.combine is not None:
-        assert model.communication_.shards == 4
 
 
 @over_each(name=RANKINGS, qid=[None, np.arange(len(X)) % 20])
@@ -153,23 +122,3 @@ def test_every_recipe_of_a_ranking_fits(name, qid):
     model = recipe(name, **settings).fit(X, Y[:, 0], qid)
     assert isinstance(model, KernelRanker)
     assert model.score(X, Y[:, 0]) > 0.85
-    with pytest.raises(ValueError, match="omit task="):
-        recipe(name, "regression", **settings)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("DNystrom",), "did you mean 'DNystroem'"),
-        (("DNystroem",), "set shards="),
-        (("KRR", "ranking"), "task"),
-    ],
-)
-def test_recipes_refuse_what_they_are_not(arguments, said):
-    with pytest.raises(ValueError, match=said):
-        recipe(*arguments)
-    with pytest.raises(ValueError, match="omit n_components="):
-        recipe("KRR", n_components=3)
-    with pytest.raises(ValueError, match="shards= is not a parameter of KRR"):
-        recipe("KRR", shards=3)
-    assert np.isfinite(recipe("KRR", alpha=1.0).alpha)

@@ -76,6 +76,11 @@ EFFECTS = {
         lambda m: "Cholesky" not in m.fit_.solution.reason,
     ),
     "fit_intercept": ({}, False, lambda m: np.all(m.intercept_ == 0)),
+    "weight_type": (
+        {"basis": "landmarks", "alpha": 0.5},
+        "importance",
+        lambda m: m.fit(X, Y, np.full(len(X), 2.0)).alpha_ == 0.25,
+    ),
     "dtype": (
         {"basis": "random_features"},
         "float32",

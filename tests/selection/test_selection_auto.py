@@ -17,9 +17,7 @@ from mercer import (
     LaplacianL1,
     LaplacianL2,
     RandomFeatures,
-    recipe,
 )
-from mercer.recipes import RECIPES
 from mercer.systems.left_out import LeftOut, left_out_squares
 from pairs import over_pairs
 
@@ -316,16 +314,6 @@ def test_labels_say_what_was_left_out():
     assert LeftOut(errors, 5, 5).label == "leave-one-out on all 5 rows"
     assert LeftOut(errors, 1, 1).label == "leave-one-out on the only row"
     assert LeftOut(errors, 40, 784, "queries").label == "leave-one-out on 40 of 784 queries"
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_every_recipe_names_its_selection(name):
-    shards = {} if RECIPES[name].combine is None else {"shards": 2}
-    found = recipe(name, **shards).get_params(deep=False)
-    if name == "SSSR":  # least squares, without a penalty
-        assert "selection" not in found
-    else:
-        assert found["selection"] == ("loo" if name == "MPRank" else "gcv")
 
 
 @pytest.mark.parametrize("basis", [Landmarks(15), RandomFeatures(15)], ids=str)

@@ -1,5 +1,6 @@
 """Estimators with scikit-learn's interface."""
 
+from mercer.estimators.active_learner import ActiveLearner
 from mercer.estimators.classifier import KernelClassifier
 from mercer.estimators.error_parts_display import ErrorPartsDisplay
 from mercer.estimators.kernel_estimator import KernelEstimator
@@ -14,6 +15,7 @@ from mercer.estimators.search_display import SearchDisplay
 from mercer.estimators.summary import Summary
 
 __all__ = [
+    "ActiveLearner",
     "ErrorPartsDisplay",
     "FitPlan",
     "ImportanceLabeller",

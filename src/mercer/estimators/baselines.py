@@ -6,44 +6,82 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    check_X_y,
+    validate_data,
+)
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.contracts import Array
 from mercer.estimators.regressor import KernelRegressor
 from mercer.estimators.unlabelled import columns_of
+from mercer.estimators.weighing import with_alpha_times
 from mercer.kernels import Kernel, as_kernel
+from mercer.request import Request
+from mercer.result import Fit
 from mercer.validation import check_count
 
 
 class TruncatedRidge(KernelRegressor):
     """KTR3: ridge regression on a random prefix of the rows, clipped at the largest label.
 
-    .. math:: f(x) = \\min(Y, \\max(-Y, f_k(x))), \\qquad Y = \\max_i |y_i|,
+    .. math:: f(x) = \\min(Y, \\max(-Y, f_k(x))), \\qquad Y = \\max_i |y_i|, \\qquad
+              f_k = \\operatorname{argmin}_f \\; \\frac1n \\sum_{i=1}^k (f(x_i) - y_i)^2
+              + \\alpha \\|f\\|_H^2
 
-    where :math:`f_k` is fitted to the first k rows in random order, and k is uniform on 1..n (Jun,
-    Cutkosky and Orabona, 2019, *Kernel truncated randomized ridge regression*). The parameters are
-    those of :class:`mercer.KernelRegressor`; X must be an array.
+    over the first k rows in random order, with k uniform on 0..n-1 (Jun, Cutkosky and Orabona,
+    2019, *Kernel truncated randomized ridge regression*, algorithm 1). The sum is divided by n, not
+    by k: f_0, ..., f_(n-1) are the steps of online ridge regression, each fitted before the next
+    row is seen, with the same total penalty, and one of them is returned at random. So k = 0 is the
+    zero function. The parameters are those of :class:`mercer.KernelRegressor`; X must be an array.
+
+    Attributes
+    ----------
+    used_ : array of shape (k,)
+        The rows of the prefix, in their random order.
+    bound_ : float or array
+        Y.
 
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> model = TruncatedRidge(alpha=1e-3, random_state=0).fit(X, X[:, 0])
-    >>> model.n_used_ <= 50, bool(np.abs(model.predict(100 * X)).max() <= 1.0)
+    >>> len(model.used_) < 50, bool(np.abs(model.predict(100 * X)).max() <= 1.0)
     (True, True)
     """
+
+    _ratio = 1.0  # the weight of all rows over that of the prefix
 
     def fit(  # type: ignore[override]
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> Self:
         """Fit to the first rows in random order."""
         X, y = check_X_y(X, y, multi_output=True, estimator=self)
+        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         rng = as_generator(self.random_state)
         order = rng.permutation(len(X))
-        used = order[: int(rng.integers(1, len(X) + 1))]
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[used]
-        super().fit(X[used], y[used], weight)
-        self.n_used_ = len(used)
+        used = order[: int(rng.integers(len(X)))]
+        part = float(weight[used].sum())
+        if part > 0:
+            self._ratio = float(weight.sum()) / part
+            super().fit(X[used], y[used], weight[used])
+        else:  # an empty sum: what minimizes the penalty alone is 0
+            self._ratio = 1.0
+            super().fit(X[order[:2]], np.zeros_like(y[:2]))
+        self.used_ = used
         self.bound_ = np.abs(y).max(axis=0)
         return self
+
+    def _request(self, targets: Any) -> Request:
+        """Return the parameters, with penalties relative to the mean over the prefix."""
+        return with_alpha_times(super()._request(targets), self._ratio)
+
+    def _adopt(self, found: Fit) -> None:
+        """Set the fitted attributes, with penalties relative to the mean over all rows."""
+        super()._adopt(found)
+        self.alpha_ /= self._ratio
+        if self.cv_results_ is not None:
+            self.cv_results_["alpha"] = self.cv_results_["alpha"] / self._ratio
 
     def predict(self, X: Any) -> Array:
         """Return f(x), clipped to [-Y, Y]."""

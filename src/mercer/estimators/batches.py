@@ -33,6 +33,11 @@ def can_add_rows(estimator: Any) -> bool:
             "partial_fit and forget need moments, which solver='pcg' never forms: use "
             "solver='ridge'"
         )
+    if estimator.weight_type != "frequency":
+        raise AttributeError(
+            "partial_fit and forget add weights as they are, but those of weight_type="
+            f"{estimator.weight_type!r} are relative to all rows: use weight_type='frequency'"
+        )
     basis = as_basis(estimator.basis) if estimator.basis != "auto" else None
     if (basis is not None and basis.dual) or is_pairwise(estimator.kernel):
         raise AttributeError(

@@ -22,7 +22,7 @@ KEPT = 64
 
 def remember(X: Any) -> None:
     """Remember rows drawn by a labeller."""
-    found = _identity(X)
+    found = identity_of(X)
     if found is not None:
         _DRAWN[found] = None
         while len(_DRAWN) > KEPT:
@@ -36,14 +36,14 @@ def warn_of_missing_weights(X: Any, sample_weight: Any) -> None:
         return
     if (shape[0] if shape else len(X)) not in {count for count, _ in _DRAWN}:
         return
-    if _identity(X) in _DRAWN:
+    if identity_of(X) in _DRAWN:
         warn(
             "these rows were drawn by an ImportanceLabeller but are fitted without their weights: "
             "the fit is biased; pass sample_weight=labeller.sample_weight_"
         )
 
 
-def _identity(X: Any) -> tuple[int, int] | None:
+def identity_of(X: Any) -> tuple[int, int] | None:
     """Return the number of rows and the sum of their hashes; None for sparse rows and files."""
     try:
         table = table_of(X)

@@ -27,12 +27,15 @@ from mercer.rows.shards import Shard
 from mercer.rows.table import Table
 from mercer.validation import check_choice, warn
 
+#: What may be done with rows that have no label.
+UNLABELLED = ["drop", "use", "require"]
+
 
 def asked_encoder(estimator: Any) -> TableEncoder | None:
     """Return what a user asks of the columns, unfitted; None to take rows as they are."""
     columns = estimator.columns
     check_choice(estimator.missing, "missing", ["fill", "error"])
-    check_choice(getattr(estimator, "unlabelled", "drop"), "unlabelled", ["drop", "use"])
+    check_choice(getattr(estimator, "unlabelled", "drop"), "unlabelled", UNLABELLED)
     if columns is None or is_pairwise(estimator.kernel):
         return None
     encoder: TableEncoder
@@ -151,6 +154,15 @@ def with_labels_only(rows: RowSet) -> RowSet:
     counts = [fact.rows - number for fact, number in zip(rows.facts, absent, strict=True)]
     warn_of_dropped(sum(absent), rows.n_rows)
     return rows.derived(labelled_shard, counts=counts)
+
+
+def check_unlabelled(rows: RowSet) -> None:
+    """Raise ValueError if every row has a label, for a fit that requires some without."""
+    if not any(look.unlabelled for look in looks_of(rows)):
+        raise ValueError(
+            "unlabelled='require' needs rows without labels, but every row has one: pass them as "
+            "X_unlabelled, or with NaN in y"
+        )
 
 
 def warn_of_dropped(absent: int, total: int) -> None:

@@ -31,6 +31,7 @@ from mercer.estimators.sharding import (
     stored_engine,
 )
 from mercer.estimators.unlabelled import with_unlabelled
+from mercer.estimators.weighing import warn_of_frequencies, with_alpha_times
 from mercer.kernels import Kernel
 from mercer.metric import SearchRecord
 from mercer.refit import resume
@@ -68,6 +69,7 @@ class KernelEstimator(FittedAttributes):
         selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
         fit_intercept: bool = True,
+        weight_type: str = "frequency",
         dtype: str = "auto",
         memory_limit: int | float | str = "auto",
         random_state: Any = None,
@@ -92,6 +94,7 @@ class KernelEstimator(FittedAttributes):
         self.selection = selection
         self.solver = solver
         self.fit_intercept = fit_intercept
+        self.weight_type = weight_type
         self.dtype = dtype
         self.memory_limit = memory_limit
         self.random_state = random_state
@@ -137,7 +140,7 @@ class KernelEstimator(FittedAttributes):
             Targets. Rows where y is missing (NaN or None) are left out, or, with
             ``unlabelled="use"``, count in sums over x only, not in sums with y.
         sample_weight : array of shape (n,), or the name of a column of a file
-            Nonnegative weights; weight 2 is equivalent to repeating the row.
+            Nonnegative weights; weight 2 is equivalent to repeating the row (``weight_type``).
         shard_labels : array of shape (n,) or None
             The shard of each row of an array, instead of ``shards``.
         X_unlabelled : array or data frame, or None
@@ -160,6 +163,7 @@ class KernelEstimator(FittedAttributes):
         """Fit to rows, in one place or over shards."""
         asked = self._request(kind)
         warn_of_missing_weights(given.X, given.weight)
+        warn_of_frequencies(self, given, asked)
         combination: Combination = asked.combination
         if needs_sums:  # later rows add to these, however a fit would combine its shards
             combination, given = ExactSum(), first_batch(self, given)
@@ -189,7 +193,7 @@ class KernelEstimator(FittedAttributes):
                 sharded and not full
             )
             request = replace(
-                self._request(targets),
+                with_alpha_times(self._request(targets), opened.alpha_ratio),
                 seeds=opened.seeds,
                 memory_limit=opened.memory_limit,
                 needs_sums=sums,

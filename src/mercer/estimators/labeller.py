@@ -220,7 +220,7 @@ class ImportanceLabeller(BaseEstimator):
         chosen = np.minimum(chosen, len(self.probability_) - 1)
         new = np.unique(chosen)
         new = new[self._drawn[new] == 0]
-        self._drawn += np.bincount(chosen, minlength=len(self._drawn))
+        self._drawn = self._drawn + np.bincount(chosen, minlength=len(self._drawn))
         self.n_draws_ += number
         self.indices_ = np.flatnonzero(self._drawn)
         self.count_ = self._drawn[self.indices_]

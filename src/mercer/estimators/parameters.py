@@ -12,6 +12,7 @@ from mercer.combine import as_combination
 from mercer.estimators.asked import asked_kernel
 from mercer.estimators.encoding import asked_encoder
 from mercer.estimators.sharding import check_sharding
+from mercer.estimators.weighing import WEIGHT_TYPES
 from mercer.kernels import as_kernel
 from mercer.plan import parse_memory
 from mercer.request import Request
@@ -71,6 +72,7 @@ def request_of(estimator: Any, targets: Any) -> Request:
     kernel = asked_kernel(estimator.kernel) or auto_kernels()[0]
     check_choice(estimator.dtype, "dtype", ["auto", "float32", "float64"])
     check_flag(estimator.fit_intercept, "fit_intercept")
+    check_choice(estimator.weight_type, "weight_type", WEIGHT_TYPES)
     check_flag(estimator.warm_start, "warm_start")
     check_number(
         int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose,

@@ -72,6 +72,7 @@ class KernelRanker(KernelEstimator):
     # Parameters of the other estimators that a ranker does not have.
     warm_start = False
     fit_intercept = True
+    weight_type = "frequency"
 
     _targets: RankTargets
 

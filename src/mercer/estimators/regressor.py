@@ -59,8 +59,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         columns of numbers stay as they are. None refuses anything but numbers.
     missing : {"fill", "error"}
         Whether missing values in X are filled, with an indicator where they are many, or refused.
-    unlabelled : {"drop", "use"}
-        What happens to rows where y is missing: left out, or used in sums over x.
+    unlabelled : {"drop", "use", "require"}
+        What happens to rows where y is missing: left out, or used in sums over x. "require" uses
+        them and refuses rows that all have a label.
     alphas : array or None
         The candidates for ``alpha="auto"``; None means 20 values based on the spectrum.
     selection : "auto", "gcv", "kfold", "loo" or criterion object
@@ -75,6 +76,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Objects of :mod:`mercer.solvers` have further parameters, such as the stopping rule.
     fit_intercept : bool
         Whether to fit an unpenalized intercept.
+    weight_type : "frequency", "relative" or "importance"
+        What ``sample_weight`` means. "frequency": weight 2 is the row twice. "relative": only the
+        ratios of weights matter, and the number of rows is that of the rows. "importance": rows
+        were drawn with probabilities q from a pool of N and weigh ``1 / (N q)``; the weighted sum
+        of squares is divided by the number of rows, not by the sum of the weights W, and ``alpha_``
+        is alpha n/W. The choice matters where alpha (by GCV) or the steps (by the discrepancy rule)
+        depend on the number of rows, and "importance" for alpha.
     dtype : "auto", "float32" or "float64"
         Precision of blocks; sums are always in float64. "auto" uses float32 if it saves time, the
         kernel is bounded, and the landmarks are not too similar.

@@ -21,8 +21,9 @@ from mercer.contracts import Array, Engine, Progress, Seeds, TargetKind, Targets
 from mercer.engines import as_engine
 from mercer.engines.journal import Journal
 from mercer.estimators.asked import is_pairwise
-from mercer.estimators.encoding import with_encoded_columns, with_labels_only
+from mercer.estimators.encoding import check_unlabelled, with_encoded_columns, with_labels_only
 from mercer.estimators.inputs import Given, check_features, read_rows, takes_tables
+from mercer.estimators.weighing import with_weight_type
 from mercer.request import ByPurpose, OneStream
 from mercer.rows import ArraySource, open_rows
 from mercer.rows.dask_partitions import is_partitioned, partitions
@@ -47,6 +48,7 @@ class OpenedRows:
     memory_limit: Any
     unlabelled: bool = False  # whether some rows are known to be unlabelled
     present: Array | None = None  # see RowInput
+    alpha_ratio: float = 1.0  # see with_weight_type
 
 
 def check_sharding(estimator: Any) -> Combination:
@@ -91,13 +93,18 @@ def opened_rows(
         rows = RowSet.in_one_place(found.source, progress, needed_look(estimator))
         if estimator.unlabelled == "drop" and not given.expects_unlabelled:
             rows = with_labels_only(rows)
+        elif estimator.unlabelled == "require" and targets is None:
+            check_unlabelled(rows)
+        rows = with_encoded_columns(estimator, rows, known, first=targets is None)
+        rows, ratio = with_weight_type(estimator, rows)
         yield OpenedRows(
-            with_encoded_columns(estimator, rows, known, first=targets is None),
+            rows,
             known,
             OneStream(rng),
             estimator.memory_limit,
             found.unlabelled,
             found.present,
+            ratio,
         )
         return
     if is_pairwise(estimator.kernel):
@@ -158,8 +165,11 @@ def _over_shards(
     seeds = ByPurpose(seed, _basis_seed(estimator))
     if estimator.unlabelled == "drop" and array is None:  # those of arrays are dropped already
         rows = with_labels_only(rows)
+    elif estimator.unlabelled == "require" and first:
+        check_unlabelled(rows)
     rows = with_encoded_columns(estimator, rows, targets, first=first)
-    return OpenedRows(rows, targets, seeds, memory_limit, unlabelled)
+    rows, ratio = with_weight_type(estimator, rows)
+    return OpenedRows(rows, targets, seeds, memory_limit, unlabelled, alpha_ratio=ratio)
 
 
 def _cut(
@@ -201,7 +211,7 @@ def _cut(
 
 def needed_look(estimator: Any) -> Any:
     """Return the first look at rows; None where they are taken as they are, without a pass."""
-    return look_at if takes_tables(estimator) or estimator.unlabelled == "drop" else None
+    return look_at if takes_tables(estimator) or estimator.unlabelled != "use" else None
 
 
 def without_gaps(X: Any) -> Any:

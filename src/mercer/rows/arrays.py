@@ -136,6 +136,13 @@ class ArraySource:
         found.feature_names = None if names is None else list(names)
         return found
 
+    def reweighted(self, factor: float) -> ArraySource:
+        """Return a source with every weight multiplied by ``factor``."""
+        found = copy.copy(self)
+        weight = np.ones(self.n_rows) if self._weight is None else self._weight
+        found._weight = weight * factor
+        return found
+
     @property
     def resident_bytes(self) -> int:
         """Bytes of the arrays in memory; memory-mapped arrays do not count."""

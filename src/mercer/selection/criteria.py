@@ -49,6 +49,8 @@ class Criterion(BaseEstimator):
     second_pass = False
     #: Whether it has another way where leave-one-out has no shortcut.
     falls_back = False
+    #: Whether scores depend on the number of rows, not only on means over them.
+    counts_rows = False
     label = ""
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
@@ -63,10 +65,11 @@ class GCV(Criterion):
               \\frac{\\frac1W \\sum_i w_i (y_i - f(x_i))^2}{(1 - \\mathcal{N}(\\lambda)/n)^2}
 
     with N(lambda) the effective dimension (plus one for an intercept). Weights count as repeated
-    rows.
+    rows, unless ``weight_type`` of the estimator says otherwise.
     """
 
     label = "generalized cross-validation"
+    counts_rows = True
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return GCV for every alpha."""

@@ -67,7 +67,7 @@ def _take_steps(
 ) -> tuple[Solution, SolverPath]:
     """Find the best step if the rule uses held-out rows, then run to it."""
     rule = solver.rule()
-    limit, fixed, search = rule.limit(solver.max_steps), rule.counts, None
+    (limit, fixed), search = solver.steps_to_take(run.system), None
     if parts:
         runs = [Run.of(solver, part, keep=False) for part, _ in parts]
         search = best_step(runs, [error for _, error in parts], rule, limit, progress)

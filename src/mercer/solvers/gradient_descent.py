@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
@@ -52,6 +54,7 @@ class GradientDescent(IterativeSolver):
     """
 
     name = "gradient descent"
+    has_step_size = True
 
     def __init__(
         self,
@@ -72,6 +75,30 @@ class GradientDescent(IterativeSolver):
         if self.step_size != "auto":
             check_number(self.step_size, "step_size of GradientDescent", above=0.0)
 
+    def scaled(self, ratio: float) -> Self:
+        """Return the solver that does the same to ``(ratio A, ratio b)`` as this one to (A, b)."""
+        found = super().scaled(ratio)
+        if not isinstance(found.step_size, str):
+            found.step_size = found.step_size / ratio
+        return found
+
+    def steps_to_take(self, system: IteratedSystem) -> tuple[int, bool]:
+        """Return the most steps to take, and whether that number is the goal, not a limit.
+
+        A rule with a penalty wants ``ceil(1 / (eta penalty))`` steps.
+        """
+        penalty = self.rule().penalty
+        if penalty is None:
+            return super().steps_to_take(system)
+        plain = 1.0 / (self._eta(system) * penalty)
+        # Rounding in eta must not add a step.
+        wanted = math.ceil((math.sqrt(plain) if self.accelerated else plain) * (1 - 1e-12))
+        return min(max(wanted, 1), self.max_steps), wanted <= self.max_steps
+
+    def _eta(self, system: IteratedSystem) -> float:
+        """Return the step size."""
+        return longest_step(system) if self.step_size == "auto" else float(self.step_size)
+
     def iterates(self, system: IteratedSystem) -> Iterator[Iterate]:
         """Yield the solution after each step, until it diverges; nothing if b = 0."""
         G_b = system.metric(system.b)
@@ -80,7 +107,7 @@ class GradientDescent(IterativeSolver):
             return  # the solution is zero
         # In a column that is zero up to rounding, only rounding would accumulate.
         b, G_residual = (np.where(start > 0, columns, 0.0) for columns in (system.b, G_b))
-        eta = longest_step(system) if self.step_size == "auto" else float(self.step_size)
+        eta = self._eta(system)
         value, residual = np.zeros_like(b), b
         before, residual_before, G_before = value, residual, G_residual
         step = 0

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
+
+from sklearn.base import clone
 
 from mercer.contracts import Array, IteratedSystem
 from mercer.solvers.solver import BaseSolver
@@ -47,6 +50,8 @@ class IterativeSolver(BaseSolver):
     stop: str | StoppingRule
     max_steps: int
     name = "iterations"
+    #: Whether steps have a size, so that a number of them acts like a penalty.
+    has_step_size = False
 
     def iterates(self, system: IteratedSystem) -> Iterator[Iterate]:
         """Yield the solution after each step, until there is nothing left to do."""
@@ -57,6 +62,23 @@ class IterativeSolver(BaseSolver):
         check_count(self.max_steps, f"max_steps of {type(self).__name__}")
         return as_rule(self.stop)
 
+    def scaled(self, ratio: float) -> Self:
+        """Return the solver that does the same to ``(ratio A, ratio b)`` as this one to (A, b)."""
+        found: Self = clone(self)
+        found.stop = self.rule().scaled(ratio)
+        return found
+
+    def steps_to_take(self, system: IteratedSystem) -> tuple[int, bool]:
+        """Return the most steps to take, and whether that number is the goal, not a limit."""
+        rule = self.rule()
+        return rule.limit(self.max_steps), rule.counts
+
     def check(self) -> None:
         """Validate the parameters."""
-        self.rule().check()
+        rule = self.rule()
+        rule.check()
+        if rule.penalty is not None and not self.has_step_size:
+            raise ValueError(
+                f"{type(rule).__name__} needs steps of a known size, but {self.name} has none: use "
+                f"GradientDescent, or another rule"
+            )

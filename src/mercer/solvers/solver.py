@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
@@ -28,6 +28,13 @@ class BaseSolver(BaseEstimator):
 
     def check(self) -> None:
         """Validate the parameters."""
+
+    def scaled(self, ratio: float) -> Self:
+        """Return the solver that does the same to ``(ratio A, ratio b)`` as this one to (A, b).
+
+        This is about sizes of steps and residuals; alpha is multiplied by ``ratio`` elsewhere.
+        """
+        return self
 
     def rule(self) -> Any:
         """Return the rule that chooses the number of steps; None if alpha regularizes."""

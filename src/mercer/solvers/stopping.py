@@ -21,6 +21,10 @@ class StoppingRule(BaseEstimator):
     patience = 0
     #: Whether the number of steps is given, so that reaching it is a success.
     counts = False
+    #: The penalty that steps of a known size are to act like; None if the rule has none.
+    penalty: float | None = None
+    #: Whether the rule depends on the number of rows.
+    counts_rows = False
 
     @property
     def label(self) -> str:
@@ -29,6 +33,10 @@ class StoppingRule(BaseEstimator):
 
     def check(self) -> None:
         """Validate the parameters."""
+
+    def scaled(self, ratio: float) -> StoppingRule:
+        """Return the rule that stops ``(ratio A, ratio b)`` where this one stops (A, b)."""
+        return self
 
     def limit(self, max_steps: int) -> int:
         """Return the maximum number of steps."""
@@ -65,6 +73,48 @@ class StopAfter(StoppingRule):
     def limit(self, max_steps: int) -> int:
         """Return the requested number of steps, regardless of ``max_steps``."""
         return check_count(self.steps, "steps of StopAfter")
+
+
+class StopAtPenalty(StoppingRule):
+    """Stop where gradient descent acts like a penalty.
+
+    .. math:: T = \\lceil 1 / (\\eta \\alpha) \\rceil
+
+    (Murata and Suzuki, 2021, *Gradient Descent in RKHS with Importance Labeling*, definition 4.2),
+    with the step size eta of the solver; accelerated steps need only the square root of that.
+
+    Parameters
+    ----------
+    alpha : float or None
+        The penalty. None is for a model in an :class:`mercer.ActiveLearner` with
+        ``same_alpha=True``, which fills in that of the labeller.
+    """
+
+    def __init__(self, alpha: float | None = None) -> None:
+        self.alpha = alpha
+
+    @property
+    def label(self) -> str:
+        """A short description, for reports."""
+        return "the penalty of the labeller" if self.alpha is None else f"penalty {self.alpha:.3g}"
+
+    @property
+    def penalty(self) -> float:  # type: ignore[override]
+        """The penalty, as a number."""
+        if self.alpha is None:
+            raise ValueError(
+                "alpha of StopAtPenalty must be a number, got None: only an ActiveLearner with "
+                "same_alpha=True can fill it in"
+            )
+        return check_number(self.alpha, "alpha of StopAtPenalty", above=0.0)
+
+    def check(self) -> None:
+        """Validate the parameters."""
+        assert self.penalty > 0
+
+    def scaled(self, ratio: float) -> StoppingRule:
+        """Return the rule with its penalty multiplied by ``ratio``."""
+        return StopAtPenalty(None if self.alpha is None else self.alpha * ratio)
 
 
 class StopAtDiscrepancy(StoppingRule):
@@ -136,6 +186,16 @@ class StopAtDiscrepancy(StoppingRule):
             gamma = check_number(self.gamma, "gamma of StopAtDiscrepancy", minimum=0.0)
             if gamma > 1:
                 raise ValueError(f"gamma of StopAtDiscrepancy must be at most 1, got {gamma}")
+
+    def scaled(self, ratio: float) -> StoppingRule:
+        """Return the rule with a given tau multiplied by ``ratio``."""
+        tau = None if self.tau is None else self.tau * ratio
+        return StopAtDiscrepancy(tau, self.zeta, self.gamma)
+
+    @property
+    def counts_rows(self) -> bool:  # type: ignore[override]
+        """Whether tau follows from the number of rows."""
+        return self.tau is None
 
     def threshold(self, rows: float) -> float:
         """Return tau for the given number of rows.
@@ -229,6 +289,7 @@ RULES: dict[str, type[StoppingRule]] = {
     "discrepancy": StopAtDiscrepancy,
     "held_out": StopOnHeldOut,
     "kfold": StopByFolds,
+    "penalty": StopAtPenalty,
 }
 
 
