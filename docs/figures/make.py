@@ -21,6 +21,8 @@ FIGURES = (
     "metric",
     "landmark_complexity",
     "feature_complexity",
+    "plan",
+    "error_parts",
 )
 
 

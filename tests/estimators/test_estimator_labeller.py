@@ -230,7 +230,7 @@ REFUSED = {
     "no penalty": ({"alpha": 0}, "alpha must be a finite number greater than 0"),
     "a negative penalty": ({"alpha": -1.0}, "alpha must be a finite number greater than 0"),
     "NaN": ({"alpha": np.nan}, "alpha must be a finite number greater than 0"),
-    "a word": ({"alpha": "gcv"}, "or 'auto', got 'gcv'"),
+    "a word": ({"alpha": "gcv"}, "'auto' or 'theory', got 'gcv'"),
     "None": ({"alpha": None}, "alpha must be a number"),
     "precomputed": ({"kernel": "precomputed"}, "precomputed kernel has no rows to draw"),
     "a basis": ({"basis": "landmark"}, "landmarks"),

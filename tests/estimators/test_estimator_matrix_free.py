@@ -1,7 +1,7 @@
 """Fits by products: the same model as by moments, whatever the basis, source and precision."""
 
 import warnings
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -24,6 +24,7 @@ from mercer import (
     Sketch,
 )
 from mercer.contracts import Status
+from mercer.plan.cost import Speeds
 from pairs import over_pairs
 
 RNG = np.random.default_rng(0)
@@ -227,9 +228,10 @@ def test_a_limit_too_low_names_what_to_lower():
 def test_the_cost_model_takes_products_where_moments_are_dear(monkeypatch):
     """Many functions, many rows: products; few functions: moments. Forced either way by name."""
     assert model("auto", Landmarks(100)).fit(X, Y).fit_.plan.sample == 0
-    monkeypatch.setattr(mercer.plan.moments_or_products.cost, "OUTER", 1e5)
-    monkeypatch.setattr(mercer.plan.moments_or_products.cost, "FACTOR", 1e6)
-    monkeypatch.setattr(mercer.plan.moments_or_products.cost, "NARROW", 1e12)
+    slow = Speeds(outer=1e5, factor=1e6, narrow=1e12)
+    cost = mercer.plan.moments_or_products.cost
+    for name in ("direct_seconds", "product_seconds"):
+        monkeypatch.setattr(cost, name, partial(getattr(cost, name), speeds=slow))
     found = model("auto", Landmarks(300)).fit(X, Y)
     assert found.fit_.plan.sample > 0
     assert "estimated cost" in str(found.summary())

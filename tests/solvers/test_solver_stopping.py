@@ -151,6 +151,8 @@ def test_weight_two_is_the_row_twice(solver, basis):
 def test_the_threshold_is_that_of_the_paper():
     for n, zeta, gamma in ((100, 0.5, 1.0), (1000, 1.0, 0.5), (50, 0.0, 0.3)):
         expected = n ** (-(zeta + 0.5) / max(1.0, 2 * zeta + gamma))
+        if 2 * zeta + gamma <= 1:  # b of equation 24
+            expected *= max(1.0, gamma * np.log(n)) ** (zeta + 0.5)
         assert StopAtDiscrepancy(zeta=zeta, gamma=gamma).threshold(n) == pytest.approx(expected)
     assert StopAtDiscrepancy(tau=0.3).threshold(10**6) == 0.3
 
