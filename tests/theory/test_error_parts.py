@@ -7,7 +7,7 @@ import pytest
 from mercer import ErrorPartsDisplay, KernelClassifier, KernelRanker, KernelRegressor, Landmarks
 from mercer.kernels import Gaussian
 from mercer.theory import error_parts
-from mercer.theory.error_parts import TRAINING
+from mercer.theory.decomposition import TRAINING
 
 matplotlib.use("Agg")
 KERNEL, ALPHA = Gaussian(0.3), 1e-3

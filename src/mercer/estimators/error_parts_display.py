@@ -44,7 +44,7 @@ PARTS = {
 class ErrorPartsDisplay:
     """Plot of the parts of an error, against landmarks and against shards.
 
-    See :mod:`mercer.theory.error_parts` for what the parts are, and how they are measured on a
+    See :mod:`mercer.theory.decomposition` for what the parts are, and how they are measured on a
     sample.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from mercer.theory.capacity import Capacity, capacity_of_rows
 from mercer.theory.decay import Decay
-from mercer.theory.error_parts import ErrorParts, error_parts
+from mercer.theory.decomposition import ErrorParts, error_parts
 from mercer.theory.forecast import Forecast, Forecaster, SystemForecast
 from mercer.theory.learning_surface import Estimate, Point, Surface
 from mercer.theory.power_law import PowerLaw

@@ -1,7 +1,7 @@
 """How many dimensions a kernel uses on the rows, on average and at the most exposed row.
 
 .. math:: \\mathcal{N}(\\lambda) = \\operatorname{tr}\\big(C (C + \\lambda)^{-1}\\big), \\qquad
-          \\mathcal{N}_\\infty(\\lambda) = \\max_x \\big\\| (C + \\lambda)^{-1/2} K_x \\big\\|^2,
+          \\mathcal{N}_\\infty(\\lambda) = \\max_x \\| (C + \\lambda)^{-1/2} K_x \\|^2,
           \\qquad C = \\frac1W \\sum_i w_i K_{x_i} K_{x_i}'
 
 One pass over the rows sums the moments of landmarks, which give the eigenvalues of C; a second
