@@ -31,8 +31,11 @@ from mercer.plan.moments_or_products import RANK
 
 #: Bytes of a number.
 WIDTH = 8
-#: Seconds that a cluster takes to start a task and to collect its result.
-TASK = 0.02
+#: Seconds that a task takes to start and its result to be collected, and a fit to be set up.
+TASK, START = 0.02, 0.2
+#: The passes over rows of a fit that chooses alpha by leave-one-out on some of them, in fits with
+#: one alpha (measured in ``experiments/alpha_choice``).
+CHOOSING = 1.33
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,8 @@ def sum_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, flo
     """Return seconds and bytes sent by a shard for an exact sum of moments."""
     sent = WIDTH * float(sizes.functions) * (sizes.functions + sizes.outputs + 2)
     rows = sizes.n_rows / cluster.workers
-    pass_seconds = speeds.sums(rows, sizes.functions, sizes.n_features)
-    seconds = pass_seconds + speeds.solve(sizes.functions, open_alpha=True)
+    pass_seconds = CHOOSING * speeds.sums(rows, sizes.functions, sizes.n_features)
+    seconds = START + pass_seconds + speeds.solve(sizes.functions, open_alpha=True)
     if cluster.workers > 1:  # sums travel up a tree
         seconds += ceil(log2(cluster.workers)) * (sent / cluster.network + TASK)
         seconds += sizes.basis_bytes / cluster.network
@@ -91,7 +94,8 @@ def products_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float
     """Return seconds and bytes sent by a shard for a solve by products."""
     rows = sizes.n_rows / cluster.workers
     common = (sizes.functions, sizes.n_features, sizes.outputs)
-    seconds = product_seconds(rows, *common, keep=True, open_alpha=True, speeds=speeds)
+    seconds = START + product_seconds(rows, *common, keep=True, open_alpha=False, speeds=speeds)
+    seconds += _pilot(sizes, speeds, cluster)
     sent = STEPS * sizes.model_bytes
     if cluster.workers > 1:
         seconds += STEPS * (sizes.model_bytes / cluster.network + TASK)
@@ -108,11 +112,11 @@ def average_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float,
         one = direct_seconds(
             sizes.rows_each, sizes.functions, sizes.n_features, False, False, speeds
         )
-    seconds = waves * one
+    seconds = waves * (one + TASK)
     if sizes.shards > 1 or not sizes.full:
         seconds += _pilot(sizes, speeds, cluster)
     if cluster.workers > 1:
-        seconds += waves * TASK + sizes.basis_bytes / cluster.network
+        seconds += sizes.basis_bytes / cluster.network
         seconds += sizes.shards * sizes.model_bytes / cluster.network  # all to one place
     return seconds, sizes.model_bytes
 
@@ -124,13 +128,13 @@ def rounds_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, 
     round_seconds = 4 * waves * float(sizes.functions) ** 2 * sizes.outputs / speeds.narrow
     if cluster.workers > 1:
         round_seconds += 2 * (sizes.shards * sizes.model_bytes / cluster.network + TASK)
-    seconds = waves * one + sizes.rounds * round_seconds + _pilot(sizes, speeds, cluster)
+    seconds = waves * (one + TASK) + sizes.rounds * round_seconds + _pilot(sizes, speeds, cluster)
     return seconds, 2 * sizes.rounds * sizes.model_bytes
 
 
 def full_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, float]:
     """Return seconds of the exact kernel on one machine, which sends nothing."""
-    return full_direct_seconds(sizes.n_rows, sizes.n_features, True, speeds), 0.0
+    return START + full_direct_seconds(sizes.n_rows, sizes.n_features, True, speeds), 0.0
 
 
 def full_products_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, float]:
@@ -143,7 +147,8 @@ def _pilot(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> float:
     """Return the seconds of the fit of few functions that chooses alpha for all shards."""
     size = PILOT if sizes.full else min(PILOT, sizes.functions)
     rows = sizes.n_rows / cluster.workers
-    return direct_seconds(rows, size, sizes.n_features, True, True, speeds)
+    sums = CHOOSING * speeds.sums(rows, size, sizes.n_features)
+    return START + sums + speeds.solve(size, open_alpha=True)
 
 
 Cost = Callable[[Sizes, Speeds, Cluster], tuple[float, float]]
