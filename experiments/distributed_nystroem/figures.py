@@ -138,7 +138,9 @@ def _finish(axes: Any, title: str, what: str, log: bool = False) -> None:
 
 def _mark(axes: Any, paper: int, ours: Crossing) -> None:
     """Show from where DNystroem is below DKRR: in the paper, and here with its interval."""
-    told = [crossing_text(ours)]
+    told = [f"below DKRR from {crossing_text(ours)}"]
+    if np.isposinf(ours.at):
+        told = ["not below DKRR at the end"]
     if paper:
         axes.axvline(paper, color=GRAY, linewidth=1.4, linestyle="-.")
         told.append(f"the paper: {paper}")
@@ -146,7 +148,7 @@ def _mark(axes: Any, paper: int, ours: Crossing) -> None:
         axes.axvline(ours.at, color=BLUE, linewidth=1.4, linestyle="-.")
         low, high = np.clip([ours.low, ours.high], *axes.get_xlim())
         axes.axvspan(low, high, color=BLUE, alpha=0.1, linewidth=0)
-    text = f"{axes.get_title(loc='left')}\nbelow DKRR from {'; '.join(told)}"
+    text = f"{axes.get_title(loc='left')}\n{'; '.join(told)}"
     axes.set_title(text, fontsize=9.5)
 
 
