@@ -10,7 +10,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from experiments.distributed_nystroem.methods import METHODS
-from experiments.distributed_nystroem.summary import Study, errors, mean_and_deviation
+from experiments.distributed_nystroem.summary import (
+    Crossing,
+    Study,
+    centers_crossing,
+    crossing_text,
+    errors,
+    mean_and_deviation,
+    partitions_crossing,
+)
 from experiments.distributed_nystroem.trials import (
     FIGURE_1_CENTERS,
     IN_FIGURE_1,
@@ -20,7 +28,7 @@ from experiments.distributed_nystroem.trials import (
     by_partitions,
     by_rows,
 )
-from experiments.scaffold.figures import BLUE, GRAY, GREEN, ORANGE, PURPLE, panels, short
+from experiments.scaffold.figures import BLUE, GRAY, GREEN, ORANGE, PURPLE, log_x, panels, short
 
 COLOR = {
     "DNystroem": BLUE,
@@ -47,7 +55,9 @@ def draw_partitions(study: Study) -> Figure:
             curve = by_partitions(problem, method, centers)
             _draw(axes, problem.partitions, study.results[name], curve, method)
         paper = problem.paper_partitions if centers == 500 else 0
-        _finish(axes, f"{name}, M = {centers}", "partitions m", paper)
+        crossing = partitions_crossing(problem, study.results[name], "DKRR", centers)
+        _finish(axes, f"{name}, M = {centers}", "partitions m")
+        _mark(axes, paper, crossing)
     _legend(cells, len(drawn))
     return figure
 
@@ -60,7 +70,9 @@ def draw_centers(study: Study) -> Figure:
         for method in METHODS:
             _draw(axes, problem.centers, results, by_centers(problem, method), method)
         title = f"{name}, {problem.at_partitions} partitions"
-        _finish(axes, title, "centers M", problem.paper_centers, log=True)
+        _finish(axes, title, "centers M", log=True)
+        log_x(axes, problem.centers[::2])
+        _mark(axes, problem.paper_centers, centers_crossing(problem, results, "DKRR"))
     _legend(cells, len(study.problems))
     return figure
 
@@ -111,7 +123,7 @@ def _draw(
     axes.fill_between(x, mean - spread, mean + spread, color=color, alpha=0.18, linewidth=0)
 
 
-def _finish(axes: Any, title: str, what: str, paper: int = 0, log: bool = False) -> None:
+def _finish(axes: Any, title: str, what: str, log: bool = False) -> None:
     axes.set_title(title)
     axes.set_xlabel(what)
     axes.set_ylabel("test error, %")
@@ -122,16 +134,22 @@ def _finish(axes: Any, title: str, what: str, paper: int = 0, log: bool = False)
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(short)
+
+
+def _mark(axes: Any, paper: int, ours: Crossing) -> None:
+    """Show from where DNystroem is below DKRR: in the paper, and here with its interval."""
+    told = [f"below DKRR from {crossing_text(ours)}"]
+    if np.isposinf(ours.at):
+        told = ["not below DKRR at the end"]
     if paper:
-        axes.axvline(paper, color=GRAY, linewidth=1.2, linestyle="-.")
-        axes.annotate(
-            f"paper: {paper}",
-            (paper, 0.95),
-            xycoords=("data", "axes fraction"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            fontsize=9,
-        )
+        axes.axvline(paper, color=GRAY, linewidth=1.4, linestyle="-.")
+        told.append(f"the paper: {paper}")
+    if np.isfinite(ours.at):
+        axes.axvline(ours.at, color=BLUE, linewidth=1.4, linestyle="-.")
+        low, high = np.clip([ours.low, ours.high], *axes.get_xlim())
+        axes.axvspan(low, high, color=BLUE, alpha=0.1, linewidth=0)
+    text = f"{axes.get_title(loc='left')}\n{'; '.join(told)}"
+    axes.set_title(text, fontsize=9.5)
 
 
 def _panels(count: int) -> tuple[Figure, list[Any]]:
@@ -147,7 +165,11 @@ def _legend(cells: list[Any], used: int) -> None:
     if not used:
         return
     handles, labels = cells[0].get_legend_handles_labels()
-    note = "mean over repeats; bands: one\nstandard deviation between them"
+    note = (
+        "mean over repeats; bands: one\nstandard deviation between them;\n"
+        "upright: where DNystroem passes DKRR,\n"
+        "here (blue, with an interval) and\nin the paper (gray)"
+    )
     cells[used].legend(
         handles, labels, loc="center left", title=note, title_fontsize=9, alignment="left"
     )

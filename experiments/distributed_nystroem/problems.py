@@ -55,7 +55,7 @@ def from_sixteen(X: Array) -> Array:
 
 #: What is varied on the two sets of digits with few rows.
 DIGITS: Any = {
-    "repeats": 4,
+    "repeats": 10,
     "partitions": (2, 5, 10, 15, 20, 25, 30, 40, 50),
     "centers": (50, 100, 150, 200, 300, 400, 500, 600, 800, 1000, 2000),
     "at_centers": (500,),
@@ -90,7 +90,7 @@ PROBLEMS: dict[str, Problem] = {
             alpha=1e-7,
             train_rows=15000,
             scale=from_sixteen,
-            repeats=3,
+            repeats=5,
             partitions=(10, 20, 30, 40, 50, 60, 80),
             centers=(100, 200, 400, 600, 800, 1000, 1400),
             at_centers=(500, 1000),

@@ -11,6 +11,9 @@ from experiments.distributed_nystroem.problems import Problem
 from experiments.distributed_nystroem.trials import Point, Results, by_centers, by_partitions
 from experiments.scaffold import Array
 
+#: Repeats from which intervals come from drawing them again, and how often that is done.
+ENOUGH, AGAIN = 5, 2000
+
 
 @dataclass(frozen=True)
 class Study:
@@ -25,7 +28,9 @@ class Crossing:
     """Where DNystroem passes below other methods, and stays below.
 
     ``at`` is that of the mean curves: minus infinity if it is below everywhere, infinity if it is
-    not below at the end. ``low`` and ``high`` are the first and last over single repeats.
+    not below at the end. ``low`` and ``high`` are the ends of a 95 % interval: of the mean curves
+    of repeats that are drawn again with replacement, or, where repeats are too few for that, the
+    first and last over single repeats.
     """
 
     at: float
@@ -91,5 +96,31 @@ def _crossing(x: Sequence[int], ours: Array, theirs: Array) -> Crossing:
     at = [x[i] for i in shown]
     ours, theirs = (np.where(missing, np.nan, rows)[:, shown] for rows in (ours, theirs))
     whole = passes(at, mean_and_deviation(ours)[0], mean_and_deviation(theirs)[0])
-    each = [passes(at, a, b) for a, b in zip(ours, theirs, strict=True) if not np.isnan(a).any()]
-    return Crossing(whole, min(each, default=whole), max(each, default=whole))
+    complete = ~np.isnan(ours).any(axis=1)
+    ours, theirs = ours[complete], theirs[complete]
+    if len(ours) < ENOUGH:
+        each = [passes(at, a, b) for a, b in zip(ours, theirs, strict=True)]
+        return Crossing(whole, min(each, default=whole), max(each, default=whole))
+    drawn = np.random.default_rng(0).integers(len(ours), size=(AGAIN, len(ours)))
+    each = [passes(at, ours[one].mean(axis=0), theirs[one].mean(axis=0)) for one in drawn]
+    low, high = np.quantile(each, [0.025, 0.975], method="inverted_cdf")  # some may be infinite
+    return Crossing(whole, float(low), float(high))
+
+
+def crossing_text(crossing: Crossing) -> str:
+    """Return where curves cross, with the interval in brackets.
+
+    >>> crossing_text(Crossing(13.2, 10.0, np.inf))
+    '13 (10 to never)'
+    """
+    if crossing.low == crossing.high or np.isnan(crossing.at):
+        return _number(crossing.at)
+    return f"{_number(crossing.at)} ({_number(crossing.low)} to {_number(crossing.high)})"
+
+
+def _number(value: float) -> str:
+    if np.isnan(value):
+        return "-"
+    if np.isinf(value):
+        return "never" if value > 0 else "always"
+    return f"{value:.0f}"

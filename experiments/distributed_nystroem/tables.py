@@ -9,9 +9,11 @@ import numpy as np
 from experiments.distributed_nystroem.methods import METHODS
 from experiments.distributed_nystroem.problems import Problem
 from experiments.distributed_nystroem.summary import (
+    ENOUGH,
     Crossing,
     Study,
     centers_crossing,
+    crossing_text,
     errors,
     mean_and_deviation,
     partitions_crossing,
@@ -43,8 +45,10 @@ def markdown(study: Study) -> str:
         "## Where DNystroem passes the others",
         "From this many partitions m (figure 5) or centers M (figure 6) on, the mean error of "
         "DNystroem is below that of the others at every larger value measured; linear between "
-        "measured values. In brackets the range over single repeats. `never`: not below at the "
-        "largest value; `always`: below from the smallest on; `-`: not told, or not measured.",
+        "measured values. In brackets a 95 % interval: repeats are drawn again with replacement, "
+        f"where there are at least {ENOUGH}; with fewer it is the range over single repeats. "
+        "`never`: not below at the largest value; `always`: below from the smallest on; `-`: not "
+        "told, or not measured.",
         marked("crossings", crossings_table(study)),
     ]
     for name, problem in study.problems.items():
@@ -113,7 +117,7 @@ def crossings_table(study: Study) -> Table:
     for row in _crossings(study):
         name, varied, fixed, against, paper, crossing = row
         said = str(paper) if paper else "-"
-        table.add([name, varied, fixed, against, said, _text(crossing)])
+        table.add([name, varied, fixed, against, said, crossing_text(crossing)])
     return table
 
 
@@ -148,17 +152,3 @@ def _cells(results: Results, curve: list[Point]) -> Table:
         deviation = "" if np.isnan(spread) else f" ± {spread:.2f}"
         cells.append("-" if np.isnan(mean) else f"{mean:.2f}{deviation}")
     return cells
-
-
-def _text(crossing: Crossing) -> str:
-    if crossing.low == crossing.high or np.isnan(crossing.at):
-        return _number(crossing.at)
-    return f"{_number(crossing.at)} ({_number(crossing.low)} to {_number(crossing.high)})"
-
-
-def _number(value: float) -> str:
-    if np.isnan(value):
-        return "-"
-    if np.isinf(value):
-        return "never" if value > 0 else "always"
-    return f"{value:.0f}"

@@ -15,6 +15,7 @@ from experiments.scaffold.runner import Experiment
 PARTS = {
     "figure1": parts.figure1,
     "figure2": parts.figure2,
+    "figure2_tuned": parts.figure2_tuned,
     "rounds": parts.rounds,
     "movielens": partial(parts.real, "movielens"),
     "jester": partial(parts.real, "jester"),

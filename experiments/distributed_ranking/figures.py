@@ -17,7 +17,6 @@ from experiments.distributed_ranking.parts import (
 from experiments.distributed_ranking.systems import (
     ALL,
     CONJUGATE,
-    EXACT_RF,
     LITERAL,
     NEWTON,
     WITHIN,
@@ -31,11 +30,12 @@ MARKER = {"LSRank": "", "DRank": "s", "DRank-RF": "o"}
 #: Between columns and rows of panels.
 SPACE = (0.05, 0.06)
 SCALE_TITLE = {"raw": "columns in 1..100", "scaled": "columns / 100"}
-#: Columns of figure 2: system, pairs, title.
+#: Columns of figure 2: part, system, pairs, title.
 KINDS = (
-    (LITERAL, WITHIN, "Algorithm 1 as written"),
-    ("DRank-RF-C", ALL, "Newton rounds, all pairs"),
-    (CONJUGATE, ALL, "conjugate rounds, all pairs"),
+    ("figure2", LITERAL, WITHIN, "Algorithm 1 as written"),
+    ("figure2_tuned", LITERAL, WITHIN, "the same, each tuned by itself"),
+    ("figure2", "DRank-RF-C", ALL, "Newton rounds, all pairs"),
+    ("figure2", CONJUGATE, ALL, "conjugate rounds, all pairs"),
 )
 ROUND_COLORS = (ORANGE, BLUE, GREEN)
 #: Lines of the figure of distances: system, pairs, label, look.
@@ -103,27 +103,29 @@ def draw_figure2(results: Results) -> Figure | None:
     They are relative to all rows in one place with the same features, for draws of rows differ more
     than systems do.
     """
-    found = results.found["figure2"]
-    if not found:
+    kinds = [kind for kind in KINDS if results.found.get(kind[0])]
+    if not kinds:
         return None
-    figure, lines = panels((14, 7.8), 2, 3, SPACE, dpi=110, sharey=True)
+    width = 4.4 * len(kinds) + 0.6
+    figure, lines = panels((width, 7.8), 2, len(kinds), SPACE, dpi=100, sharey=True, squeeze=False)
     for cells, scale in zip(lines, SCALE_TITLE, strict=True):
-        (goal,) = select(found, scale, EXACT_RF)
-        plain = select(found, scale, "DRank-RF")
-        for axes, (system, pairs, title) in zip(cells, KINDS, strict=True):
-            curves = [(plain, "DRank-RF", {"color": GRAY, "marker": "x"})]
+        for axes, (part, system, pairs, title) in zip(cells, kinds, strict=True):
+            found = results.found[part]
+            look = {"color": GRAY, "marker": "x"}
+            curves = [(select(found, scale, "DRank-RF"), "DRank-RF", look)]
             for rounds, color in zip(ROUNDS, ROUND_COLORS, strict=True):
                 rows = select(found, scale, system, pairs, rounds=rounds)
                 curves.append((rows, f"{rounds} rounds", {"color": color, "marker": "o"}))
             for rows, label, look in curves:
-                p, error = columns(rows, "shards", "error")
-                axes.plot(p, error - goal.error, label=label, **look)
+                p, over, sd = columns(rows, "shards", "over_all", "over_all_sd")
+                axes.errorbar(p, over, sd, label=label, elinewidth=0.8, capsize=2, **look)
             axes.axhline(0, color=INK, linestyle="--", linewidth=1.2)
             axes.set_yscale("symlog", linthresh=1e-5)
+            axes.set_ylim(-2e-4, 1.5)
             axes.set_title(f"{title}\n{SCALE_TITLE[scale]}, m = {ROUNDS_COMPONENTS}")
             axes.set_xlabel("shards p")
         cells[0].set_ylabel("error minus that of all rows")
-    lines[0][2].legend(loc="upper left")
+    lines[0][-1].legend(loc="upper left")
     return figure
 
 

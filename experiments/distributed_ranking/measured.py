@@ -11,12 +11,13 @@ from threadpoolctl import threadpool_limits
 from experiments.distributed_ranking.rows import Split
 from experiments.distributed_ranking.selection import Choice
 from experiments.distributed_ranking.systems import ALL, EXACT_RF, Cell, Trial, fit
-from experiments.scaffold import records
+from experiments.distributed_ranking.tuning import Choices, choice_for
+from experiments.scaffold import Array, records
 from experiments.scaffold.records import deviation
 from experiments.scaffold.runner import Progress
 
-#: Rows, and the bandwidth and lambda for them.
-Problem = tuple[Split, Choice]
+#: Rows, and the bandwidth and lambda for them: of all systems, or of each.
+Problem = tuple[Split, Choice | Choices]
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,12 @@ class Measured:
     over_exact: float  # error minus that of LSRank in the same trial; nan where it was not run
     over_exact_se: float
     distance: float  # of coefficients to those of all rows, relative: the geometric mean
-    seconds: float  # of the fit in this process, all shards one after the other
+    seconds: float  # of the processor for the fit, all shards one after the other
     made: float  # rounds that were made
     stopped: int  # trials in which a Newton round raised the objective
     empty: int  # of these, trials without any round before it, whose error counts as 1/2
+    over_all: float  # error minus that of all rows in one place with these features, by trial
+    over_all_sd: float  # nan where that was not run
 
     @property
     def local_seconds(self) -> float:
@@ -55,9 +58,9 @@ def repeat(
     trials: dict[Cell, list[Trial]] = {cell: [] for cell in cells}
     sizes = []
     with threadpool_limits(limits=1):  # the same bits on any number of cores
-        for seed, (rows, choice) in enumerate(problems):
+        for seed, (rows, chosen) in enumerate(problems):
             for cell in trials:
-                trials[cell].append(fit(cell, rows, choice, seed))
+                trials[cell].append(fit(cell, rows, choice_for(cell, chosen), seed))
             sizes.append(len(rows.y))
             progress(f"{group}: trial {seed + 1}")
     exact = trials.get(Cell("LSRank"), [])
@@ -79,10 +82,7 @@ def summarize(
 ) -> Measured:
     """Return means over trials, beside LSRank and the coefficients that rounds lead to."""
     errors = np.array([trial.error for trial in trials])
-    over, over_se = float("nan"), float("nan")
-    if exact and cell.system != "LSRank":
-        gaps = errors - [trial.error for trial in exact]
-        over, over_se = float(gaps.mean()), deviation(gaps) / np.sqrt(len(gaps))
+    over, over_sd = gap(errors, exact if cell.system != "LSRank" else [])
     distances = [relative(trial, goal) for trial, goal in zip(trials, goals, strict=bool(goals))]
     has = bool(distances) and cell.rounds > 0
     return Measured(
@@ -98,13 +98,22 @@ def summarize(
         deviation(errors),
         float(np.mean([trial.level_error for trial in trials])),
         over,
-        float(over_se),
+        float(over_sd / np.sqrt(len(trials))),
         float(np.exp(np.mean(np.log(np.maximum(distances, 1e-16))))) if has else float("nan"),
         float(np.median([trial.seconds for trial in trials])),
         float(np.mean([trial.made for trial in trials])),
         sum(trial.stopped for trial in trials),
         sum(trial.empty for trial in trials),
+        *gap(errors, goals if cell.system != EXACT_RF else []),
     )
+
+
+def gap(errors: Array, others: Sequence[Trial]) -> tuple[float, float]:
+    """Return the mean and deviation of differences in the same trials; nan without others."""
+    if not others:
+        return float("nan"), float("nan")
+    gaps = errors - [trial.error for trial in others]
+    return float(gaps.mean()), deviation(gaps)
 
 
 def relative(trial: Trial, goal: Trial) -> float:

@@ -8,6 +8,7 @@ from functools import cache
 
 from experiments.distributed_ranking import ratings, simulated
 from experiments.distributed_ranking.measured import Measured, Problem, repeat
+from experiments.distributed_ranking.rows import Split
 from experiments.distributed_ranking.selection import BANDWIDTHS, Choice, choose
 from experiments.distributed_ranking.systems import (
     ALL,
@@ -20,6 +21,7 @@ from experiments.distributed_ranking.systems import (
     WITHIN,
     Cell,
 )
+from experiments.distributed_ranking.tuning import Choices, choose_each, tuned
 from experiments.scaffold.data import AbsentError
 from experiments.scaffold.records import as_csv
 from experiments.scaffold.runner import Job, Kept, Progress
@@ -37,10 +39,13 @@ FUNCTION_SHARDS, FUNCTION_ROUNDS = (2, 10, 30), (2, 8)
 #: PrintedTable 4.
 TABLE_4_COMPONENTS = 150
 SIMULATED_4, REAL_4 = "simulated, q = 3", "movielens, p = 60"
-#: Draws of simulated rows; the paper has five.
-REPEATS, FUNCTION_REPEATS = 3, 1
-#: Random features, and most rows, by which bandwidth and lambda are chosen.
+#: Draws of simulated rows.
+REPEATS, FUNCTION_REPEATS = 5, 1
+#: Random features, and most rows, by which bandwidth and lambda of the figures are chosen.
 CHOICE_COMPONENTS, CHOICE_ROWS = 300, 4000
+#: Simulated systems are tuned on this part of the rows in this part of the shards, and the exact
+#: kernel of all rows on so many.
+FIGURE_2_PART, TABLE_4_PART, TUNED_ROWS = 5, 4, 1500
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,10 @@ class Chosen:
     """A choice, and what it is for."""
 
     group: str
+    system: str  # EVERY where all systems share it
+    components: int
+    shards: int
+    rounds: int
     rows: int
     bandwidth: float
     alpha: float
@@ -101,6 +110,8 @@ SMALL = Size(
     choice_components=40,
     table4_shards=6,
 )
+#: Stands for all systems of a part.
+EVERY = "all systems"
 #: What was measured, and what was chosen for it.
 Both = tuple[list[Measured], list[Chosen]]
 
@@ -116,10 +127,24 @@ def kept(run: Callable[[Size, Progress], Both]) -> Callable[[Job], Kept]:
     return part
 
 
-def chosen_for(group: str, problem: Problem) -> Chosen:
+def chosen_for(group: str, problem: Problem) -> list[Chosen]:
     """Return what was chosen for some rows."""
-    rows, choice = problem
-    return Chosen(group, len(rows.y), choice.bandwidth, choice.alpha, choice.error)
+    rows, chosen = problem
+    each = {Cell(EVERY): chosen} if isinstance(chosen, Choice) else chosen
+    return [
+        Chosen(
+            group,
+            cell.system,
+            cell.components,
+            cell.shards,
+            cell.rounds,
+            len(rows.y),
+            choice.bandwidth,
+            choice.alpha,
+            choice.error,
+        )
+        for cell, choice in each.items()
+    ]
 
 
 def simulated_problems(
@@ -139,19 +164,46 @@ def simulated_choice(scale: str, size: Size, columns: int) -> Choice:
     return choose(rows.X[kept], rows.y[kept], size.choice_components, size.bandwidths)
 
 
+def tuned_problems(
+    scale: str, size: Size, columns: int, cells: list[Cell], part: int
+) -> Iterator[Problem]:
+    """Draw rows; bandwidth and lambda of each system are chosen once, on the first ones.
+
+    They are chosen on a part of the rows in a part of the shards, so that shards have their size.
+    """
+    rows = simulated.draw(0, scale, size.rows, columns)
+    fewer = {one: replace(one, shards=max(1, one.shards // part)) for one in tuned(cells)}
+    chosen: Choices = {}
+    for whole, number in ((True, TUNED_ROWS), (False, len(rows.y) // part)):
+        asked = {one: cut for one, cut in fewer.items() if (one == Cell("LSRank")) == whole}
+        each = list(dict.fromkeys(asked.values()))
+        found = choose_each(rows.X[:number], rows.y[:number], each, size.bandwidths)
+        chosen |= {one: found[cut] for one, cut in asked.items()}
+    for trial in range(size.repeats):
+        yield simulated.draw(trial, scale, size.rows, columns), chosen
+
+
 @cache
-def rating_problems(name: str, size: Size) -> list[Problem]:
-    """Return the rows of each test reviewer, and the bandwidth and lambda chosen on them."""
+def rating_rows(name: str, size: Size) -> list[tuple[Split, Choices]]:
+    """Return the rows of each test reviewer, and what was chosen on them so far."""
     chosen = ratings.SETS[name]
     if size.reviewers is not None:
         chosen = replace(chosen, reviewers=size.reviewers)
     table = ratings.load(chosen.name)
-    found = []
-    for reviewer in ratings.test_reviewers(table, chosen):
-        rows = ratings.reviewer_rows(table, reviewer, chosen)
-        choice = choose(rows.X, rows.y, size.choice_components, size.bandwidths)
-        found.append((rows, choice))
-    return found
+    reviewers = ratings.test_reviewers(table, chosen)
+    return [(ratings.reviewer_rows(table, one, chosen), {}) for one in reviewers]
+
+
+def rating_problems(name: str, size: Size, cells: list[Cell], progress: Progress) -> list[Problem]:
+    """Return the rows of each test reviewer, with bandwidth and lambda for each system."""
+    problems: list[Problem] = []
+    wanted = tuned(cells)
+    for done, (rows, known) in enumerate(rating_rows(name, size), start=1):
+        asked = [cell for cell in wanted if cell not in known]
+        known.update(choose_each(rows.X, rows.y, asked, size.bandwidths))
+        problems.append((rows, {cell: known[cell] for cell in wanted}))
+        progress(f"{name}: {len(wanted)} systems tuned for reviewer {done}")
+    return problems
 
 
 def figure1(size: Size, progress: Progress) -> Both:
@@ -177,6 +229,21 @@ def figure2(size: Size, progress: Progress) -> Both:
     return _on_simulated(cells, size, progress)
 
 
+def figure2_tuned(size: Size, progress: Progress) -> Both:
+    """Measure the same where every system is tuned by itself, for every p and number of rounds."""
+    m = size.rounds_components
+    cells = [Cell(EXACT_RF, m), *(Cell("DRank-RF", m, p) for p in size.shards)]
+    cells += [Cell(LITERAL, m, p, rounds, WITHIN) for p in size.shards for rounds in ROUNDS]
+    found: list[Measured] = []
+    chosen: list[Chosen] = []
+    for scale in simulated.SCALES:
+        problems = list(tuned_problems(scale, size, simulated.COLUMNS, cells, FIGURE_2_PART))
+        chosen += chosen_for(f"{scale}, tuned", problems[0])
+        progress(f"{scale}: all systems tuned")
+        found += repeat(scale, problems, cells, progress)
+    return found, chosen
+
+
 def rounds(size: Size, progress: Progress) -> Both:
     """Measure how far rounds are from the solution of all rows, up to hundreds of shards."""
     m = size.rounds_components
@@ -197,7 +264,8 @@ def function_rounds(size: Size, progress: Progress) -> Both:
 
 
 def _on_simulated(cells: list[Cell], size: Size, progress: Progress) -> Both:
-    found, chosen = [], []
+    found: list[Measured] = []
+    chosen: list[Chosen] = []
     for scale in simulated.SCALES:
         problems = _noted(scale, simulated_problems(scale, size), chosen)
         found += repeat(scale, problems, cells, progress)
@@ -207,14 +275,13 @@ def _on_simulated(cells: list[Cell], size: Size, progress: Progress) -> Both:
 def _noted(group: str, problems: Iterator[Problem], chosen: list[Chosen]) -> Iterator[Problem]:
     """Note what was chosen for each problem on the way."""
     for problem in problems:
-        chosen.append(chosen_for(group, problem))
+        chosen += chosen_for(group, problem)
         yield problem
 
 
 def real(name: str, size: Size, progress: Progress) -> Both:
     """Measure the systems of table 2 or 3 on each test reviewer."""
-    table, problems = TABLES[name], rating_problems(name, size)
-    progress(f"{name}: bandwidth and lambda chosen")
+    table = TABLES[name]
     cells = [Cell(MEAN), Cell("LSRank")]
     if table.has_mprank:
         cells.append(Cell("MPRank"))
@@ -224,11 +291,11 @@ def real(name: str, size: Size, progress: Progress) -> Both:
         cells += [Cell("DRank-C", 0, p, M) for M in table.function_rounds]
         for m in table.components:
             cells += [Cell("DRank-RF", m, p), Cell("DRank-RF, one shard", m, p)]
-            for pairs in (ALL, WITHIN):
-                cells += [Cell("DRank-RF-C", m, p, M, pairs) for M in table.rounds]
+            cells += [Cell("DRank-RF-C", m, p, M, WITHIN) for M in table.rounds]
             cells += [Cell(LITERAL, m, p, M, WITHIN) for M in table.rounds]
             cells.append(Cell(CONJUGATE, m, p, MOST_ROUNDS))
-    chosen = [chosen_for(name, problem) for problem in problems]
+    problems = rating_problems(name, size, cells, progress)
+    chosen = [one for problem in problems for one in chosen_for(name, problem)]
     return repeat(name, problems, cells, progress), chosen
 
 
@@ -236,16 +303,18 @@ def table4(size: Size, progress: Progress) -> Both:
     """Measure with 60 shards: simulated rows of three columns, and MovieLens where it is here."""
     p, m, M = size.table4_shards, TABLE_4_COMPONENTS, MOST_ROUNDS
     cells = [Cell("LSRank"), Cell(EXACT_RF, m), Cell("DRank", 0, p), Cell("DRank-C", 0, p, M)]
-    cells += [Cell("DRank-RF", m, p), Cell("DRank-RF-C", m, p, M), Cell(CONJUGATE, m, p, M)]
+    cells += [Cell("DRank-RF", m, p), Cell(CONJUGATE, m, p, M)]
     cells += [Cell("DRank-RF-C", m, p, M, WITHIN), Cell(LITERAL, m, p, M, WITHIN)]
     cells += [Cell(name, m if "RF" in name else 0, p) for name in LOCAL]
-    few, chosen = replace(size, repeats=min(size.repeats, FUNCTION_REPEATS)), []
-    problems = _noted(SIMULATED_4, simulated_problems("raw", few, simulated.FEW_COLUMNS), chosen)
+    drawn = tuned_problems("raw", size, simulated.FEW_COLUMNS, cells, TABLE_4_PART)
+    problems = list(drawn)
+    progress(f"{SIMULATED_4}: bandwidth and lambda chosen")
+    chosen = chosen_for(SIMULATED_4, problems[0])
     found = repeat(SIMULATED_4, problems, cells, progress)
     try:
-        rated = rating_problems("movielens", size)
+        rated = rating_problems("movielens", size, cells, progress)
     except AbsentError as error:
         progress(f"{REAL_4}: skipped, as its data are not at hand: {error}")
         return found, chosen
-    chosen += [chosen_for(REAL_4, problem) for problem in rated]
+    chosen += [one for problem in rated for one in chosen_for(REAL_4, problem)]
     return found + repeat(REAL_4, rated, [Cell(MEAN), *cells], progress), chosen

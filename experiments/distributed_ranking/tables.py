@@ -8,6 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.distributed_ranking import paper
+from experiments.distributed_ranking.beside_paper import beside_paper, real
+from experiments.distributed_ranking.cells import (
+    error_text,
+    over_all_text,
+    seconds_text,
+    stopped_text,
+)
 from experiments.distributed_ranking.measured import Measured, select
 from experiments.distributed_ranking.parts import (
     AT_COMPONENTS,
@@ -19,7 +26,6 @@ from experiments.distributed_ranking.parts import (
     SIMULATED_4,
     TABLES,
     Chosen,
-    PrintedTable,
 )
 from experiments.distributed_ranking.simulated import SCALES, Least
 from experiments.distributed_ranking.systems import (
@@ -27,11 +33,13 @@ from experiments.distributed_ranking.systems import (
     CONJUGATE,
     EXACT_RF,
     LITERAL,
-    LOCAL,
     NEWTON,
     WITHIN,
 )
 from experiments.scaffold.tables import Table, page
+
+#: How many different choices of a system are listed.
+SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -49,16 +57,15 @@ def markdown(results: Results) -> str:
     about = (
         "Errors are shares of "
         "pairs in the wrong order: means over trials, ± standard deviations between them. Seconds "
-        "are medians of whole fits in one process, all shards one after the other. "
+        "are medians, of one processor, of whole fits with all shards one after the other. "
         "[README.md](README.md) says what was run and what it shows."
     )
     texts = [
         "## The least error on the simulated data",
         *least_table(results.least),
-        "## Bandwidth and lambda that cross-validation chose",
-        chosen_table(results.chosen),
     ]
-    for part, make in (("figure1", figure1), ("figure2", figure2), ("rounds", rounds)):
+    makers = {"figure1": figure1, "figure2": figure2, "figure2_tuned": figure2_tuned}
+    for part, make in (makers | {"rounds": rounds}).items():
         for scale in SCALES if found.get(part) else ():
             texts += make(found[part], scale)
     if found.get("function_rounds"):
@@ -73,6 +80,7 @@ def markdown(results: Results) -> str:
             rows = [row for row in found["table4"] if row.group == group]
             if rows:
                 texts += [f"## Table 4: {group}", *beside_paper(rows, paper.TABLE_4[key])]
+    texts += ["## Bandwidth and lambda that cross-validation chose", chosen_table(results.chosen)]
     return page("distributed_ranking", about, *texts)
 
 
@@ -100,22 +108,29 @@ def least_table(least: Mapping[str, Least]) -> list[str]:
 
 def chosen_table(chosen: Mapping[str, Sequence[Chosen]]) -> str:
     """Return what was chosen, with counts where trials have choices of their own."""
-    table = Table(["for", "rows", "bandwidth (times chosen)", "lambda (times chosen)", "error"])
+    head = ["for", "system", "p", "m", "rounds", "rows"]
+    table = Table([*head, "bandwidth (times chosen)", "lambda (times chosen)", "error of folds"])
     seen = set()
     for found in chosen.values():
-        for group in dict.fromkeys(row.group for row in found):
-            if group in seen:
+        for key in dict.fromkeys(_chosen_key(row) for row in found):
+            if key in seen:
                 continue
-            seen.add(group)
-            rows = [row for row in found if row.group == group]
+            seen.add(key)
+            rows = [row for row in found if _chosen_key(row) == key]
+            first = rows[0]
+            sizes = [first.shards if first.shards > 1 else 0, first.components, first.rounds]
             cells = [
+                f"{np.mean([row.rows for row in rows]):.0f}",
                 _counts([f"{row.bandwidth:.3g}" for row in rows]),
                 _counts([f"2^{np.log2(row.alpha):.0f}" for row in rows]),
+                f"{np.mean([row.error for row in rows]):.4f}",
             ]
-            size = f"{np.mean([row.rows for row in rows]):.0f}"
-            error = f"{np.mean([row.error for row in rows]):.4f}"
-            table.add([group, size, *cells, error])
+            table.add([first.group, first.system, *(str(one or "") for one in sizes), *cells])
     return str(table)
+
+
+def _chosen_key(row: Chosen) -> tuple[str, str, int, int, int]:
+    return row.group, row.system, row.components, row.shards, row.rounds
 
 
 def figure1(found: Sequence[Measured], scale: str) -> list[str]:
@@ -123,7 +138,7 @@ def figure1(found: Sequence[Measured], scale: str) -> list[str]:
     (exact,) = select(found, scale, "LSRank")
     texts = [
         f"## Figure 1, {scale} columns",
-        f"LSRank: error {_error(exact)} (pairs on different levels {exact.level_error:.4f}), "
+        f"LSRank: error {error_text(exact)} (pairs on different levels {exact.level_error:.4f}), "
         f"{exact.seconds:.1f} s.",
         f"Against m, p = {AT_SHARDS}:",
     ]
@@ -132,7 +147,12 @@ def figure1(found: Sequence[Measured], scale: str) -> list[str]:
         select(found, scale, "DRank-RF", shards=AT_SHARDS), key=lambda row: row.components
     )
     for row in rows:
-        cells = [str(row.components), _error(row), f"{row.level_error:.4f}", _seconds(row.seconds)]
+        cells = [
+            str(row.components),
+            error_text(row),
+            f"{row.level_error:.4f}",
+            seconds_text(row.seconds),
+        ]
         table.add([*cells, f"{exact.seconds / row.seconds:.0f} times as long"])
     texts += [str(table), f"Against p, m = {AT_COMPONENTS}:"]
     names = ("DRank", "DRank-RF")
@@ -144,12 +164,12 @@ def figure1(found: Sequence[Measured], scale: str) -> list[str]:
     for row in select(found, scale, "DRank"):
         p = row.shards
         (ours,) = select(found, scale, "DRank-RF", components=AT_COMPONENTS, shards=p)
-        cells = [str(p), _error(row), _error(ours)]
+        cells = [str(p), error_text(row), error_text(ours)]
         local = {}
         for one in (row, ours):
             (local[one.system],) = select(found, scale, f"{one.system}, one shard", shards=p)
-            alone = _seconds(local[one.system].seconds)
-            cells.append(f"{_seconds(one.seconds)}, {_seconds(one.local_seconds)}, {alone}")
+            alone = seconds_text(local[one.system].seconds)
+            cells.append(f"{seconds_text(one.seconds)}, {seconds_text(one.local_seconds)}, {alone}")
         ratios = (exact.seconds / ours.seconds, exact.seconds / local["DRank-RF"].seconds)
         table.add([*cells, ", ".join(f"{ratio:.0f}" for ratio in ratios)])
     return [*texts, str(table)]
@@ -170,8 +190,9 @@ def figure2(found: Sequence[Measured], scale: str) -> list[str]:
     )
     texts = [
         f"## Figure 2, {scale} columns, m = {goal.components}",
-        f"All rows in one place with these features (LSRank-RF): {_error(goal)}. Below is what "
-        "systems have more than that in the same trials. In brackets: in how many trials rounds "
+        f"All rows in one place with these features (LSRank-RF): {error_text(goal)}; draws: "
+        f"{goal.trials}. Below is what systems have more than that in the same draws, ± the "
+        "standard deviation of these differences. In brackets: in how many trials rounds "
         "were stopped, and, after a slash, without any round kept, which counts as an error of "
         "1/2.",
     ]
@@ -180,14 +201,31 @@ def figure2(found: Sequence[Measured], scale: str) -> list[str]:
         table = Table(["p", "DRank-RF", *(f"{rounds} rounds" for rounds in ROUNDS)])
         for row in plain:
             cells = [
-                f"{one.error - goal.error:+.5f}{_stopped(one)}"
+                over_all_text(one) + stopped_text(one)
                 for rounds in ROUNDS
                 for one in select(found, scale, system, pairs, shards=row.shards, rounds=rounds)
             ]
-            first = f"{row.error - goal.error:+.5f}"
-            table.add([str(row.shards), first, *cells])
+            table.add([str(row.shards), over_all_text(row), *cells])
         texts += [f"{title}:", str(table)]
     return texts
+
+
+def figure2_tuned(found: Sequence[Measured], scale: str) -> list[str]:
+    """Return errors against p where every system has a bandwidth and lambda of its own."""
+    (goal,) = select(found, scale, EXACT_RF)
+    table = Table(["p", "DRank-RF", *(f"Algorithm 1, {rounds} rounds" for rounds in ROUNDS)])
+    for row in select(found, scale, "DRank-RF"):
+        ours = [
+            select(found, scale, LITERAL, WITHIN, shards=row.shards, rounds=rounds)[0]
+            for rounds in ROUNDS
+        ]
+        table.add([str(row.shards), *(over_all_text(one) for one in (row, *ours))])
+    about = (
+        f"LSRank-RF: {error_text(goal)}; draws: {goal.trials}. What systems have more than that in "
+        "the same draws, ± the standard deviation of these differences."
+    )
+    title = f"## Figure 2, {scale} columns, every system tuned by itself for every p and rounds"
+    return [title, about, str(table)]
 
 
 def rounds(found: Sequence[Measured], scale: str) -> list[str]:
@@ -210,10 +248,10 @@ def rounds(found: Sequence[Measured], scale: str) -> list[str]:
     for plain in select(found, scale, "DRank-RF"):
         p = plain.shards
         rows = [select(found, scale, name, pairs, shards=p)[0] for _, name, pairs in kinds]
-        away = [f"{row.distance:.0e}{_stopped(row)}" for row in rows]
+        away = [f"{row.distance:.0e}{stopped_text(row)}" for row in rows]
         tables[0].add([str(p), str(plain.rows // p), *away])
-        tables[1].add([str(p), _error(plain), *(_error(row) for row in rows)])
-    told = f"Errors of the same; all rows in one place: {_error(goal)}."
+        tables[1].add([str(p), error_text(plain), *(error_text(row) for row in rows)])
+    told = f"Errors of the same; all rows in one place: {error_text(goal)}."
     return [*texts, str(tables[0]), told, str(tables[1])]
 
 
@@ -228,9 +266,9 @@ def function_rounds(rows: Sequence[Measured]) -> list[str]:
         for plain in select(rows, scale, "DRank"):
             p = plain.shards
             ours = [select(rows, scale, "DRank-C", shards=p, rounds=M)[0] for M in FUNCTION_ROUNDS]
-            cells = [f"{row.over_exact:+.5f}{_stopped(row)}" for row in (plain, *ours)]
-            times = [_seconds(ours[-1].seconds), _seconds(exact.seconds)]
-            table.add([scale, str(p), _error(exact), *cells, *times])
+            cells = [f"{row.over_exact:+.5f}{stopped_text(row)}" for row in (plain, *ours)]
+            times = [seconds_text(ours[-1].seconds), seconds_text(exact.seconds)]
+            table.add([scale, str(p), error_text(exact), *cells, *times])
     about = (
         f"Newton rounds from the average with the full kernel; trials: {rows[0].trials}. Where the "
         "first round is stopped (in brackets), the model is that of DRank."
@@ -238,99 +276,11 @@ def function_rounds(rows: Sequence[Measured]) -> list[str]:
     return [about, str(table)]
 
 
-def real(rows: Sequence[Measured], table: PrintedTable) -> list[str]:
-    """Return table 2 or 3 beside the paper's."""
-    return beside_paper(rows, paper.TABLES[table.number])
-
-
-def beside_paper(
-    rows: Sequence[Measured], printed: Mapping[paper.Key, tuple[float, float]]
-) -> list[str]:
-    """Return every setting with the paper's error and seconds where it has them."""
-    exact = next(row for row in rows if row.system == "LSRank")
-    told = printed["LSRank", 0, 1, 0]
-    table = Table(
-        [
-            "system",
-            "p",
-            "m",
-            "rounds",
-            "error",
-            "minus LSRank (± standard error)",
-            "paper",
-            "paper, minus LSRank",
-            "seconds",
-            "over p",
-            "one shard alone",
-            "paper, seconds",
-        ]
-    )
-    alone = {
-        (row.system.removesuffix(", one shard"), row.components, row.shards): row.seconds
-        for row in rows
-        if row.system in LOCAL
-    }
-    order = sorted(
-        (row for row in rows if row.system not in LOCAL),
-        key=lambda row: (row.shards, row.components),
-    )
-    for row in order:
-        key = (row.system, row.components, row.shards, row.rounds)
-        known = printed.get(key) if row.pairs == ALL or row.system == LITERAL else None
-        if row.system == LITERAL:
-            known = printed.get((paper.RF_C, *key[1:]))
-        elif row.system == paper.RF_C:
-            known = None  # beside Algorithm 1, which is what the paper runs
-        over = "-"
-        if not np.isnan(row.over_exact):
-            over = f"{row.over_exact:+.4f}"
-            over += f" ± {row.over_exact_se:.4f}" if row.trials > 1 else ""
-        cells = [
-            _name(row),
-            str(row.shards) if row.shards > 1 else "",
-            str(row.components or ""),
-            str(row.rounds or ""),
-            _error(row) + _stopped(row),
-            over,
-            f"{known[0]:g}" if known else "",
-            f"{known[0] - told[0]:+.4f}" if known and row is not exact else "",
-            _seconds(row.seconds) if row.seconds else "",
-            _seconds(row.local_seconds) if row.shards > 1 else "",
-            _seconds(alone[key[:3]]) if key[:3] in alone else "",
-            f"{known[1]:g}" if known else "",
-        ]
-        table.add(cells)
-    about = (
-        f"Trials: {exact.trials}, of {exact.rows} training rows on average. In brackets: trials in "
-        "which rounds were stopped, and, after a slash, without any round kept, which counts as an "
-        "error of 1/2. `Algorithm 1` is the paper's DRank-RF-C as written."
-    )
-    return [about, str(table)]
-
-
-def _name(row: Measured) -> str:
-    if row.system == paper.RF_C:
-        return f"{row.system}, {'all pairs' if row.pairs == ALL else 'pairs within shards'}"
-    return row.system
-
-
-def _stopped(row: Measured) -> str:
-    if not row.stopped:
-        return ""
-    return f" ({row.stopped}/{row.empty})" if row.empty else f" ({row.stopped})"
-
-
-def _error(row: Measured) -> str:
-    return f"{row.error:.4f}" + (f" ± {row.error_sd:.4f}" if row.trials > 1 else "")
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
-
-
 def _counts(values: list[str]) -> str:
     counts = {value: values.count(value) for value in values}
     if len(counts) == 1:
         return values[0]
     ordered = sorted(counts, key=lambda value: -counts[value])
-    return ", ".join(f"{value} ({counts[value]})" for value in ordered)
+    told = [f"{value} ({counts[value]})" for value in ordered[:SHOWN]]
+    rest = sum(counts[value] for value in ordered[SHOWN:])
+    return ", ".join([*told, f"others ({rest})"] if rest else told)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-from experiments.importance_labelling import descent, figures, plane, splits, trials
-from experiments.importance_labelling.measured import Descent, Estimate, Point, Split, Trial
+from experiments.importance_labelling import descent, figures, plane, trials
+from experiments.importance_labelling.measured import Descent, Estimate, Point, Trial
 from experiments.importance_labelling.problems import SETS
 from experiments.importance_labelling.summary import Results
 from experiments.importance_labelling.tables import markdown
@@ -21,7 +20,6 @@ def read(folder: Path, size: Size) -> Results:
         from_csv(folder / "figure1.csv", Point),
         from_csv(folder / "figure2.csv", Estimate),
         {name: from_csv(folder / f"{name}.csv", Trial) for name in SETS},
-        from_csv(folder / "splits.csv", Split),
         from_csv(folder / "descent.csv", Descent),
     )
 
@@ -31,8 +29,7 @@ EXPERIMENT = Experiment(
     {
         "figure1": lambda job: plane.figure1(job.size),
         "figure2": lambda job: plane.figure2(job.size),
-        **{name: whole_part(partial(trials.run, name)) for name in SETS},
-        "splits": whole_part(splits.run),
+        **dict.fromkeys(SETS, trials.run),
         "descent": whole_part(descent.run),
     },
     read,
@@ -44,6 +41,7 @@ EXPERIMENT = Experiment(
     },
     FULL,
     SMALL,
+    goes_on=frozenset(SETS),
 )
 
 if __name__ == "__main__":

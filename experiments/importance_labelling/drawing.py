@@ -1,4 +1,4 @@
-"""Rows to label: by importance, in rounds of a labeller, and uniformly."""
+"""Rows to label: by importance, in rounds of a labeller or by exact scores, and uniformly."""
 
 from __future__ import annotations
 
@@ -62,6 +62,28 @@ class Rounds:
         rows = np.flatnonzero(counts)
         chance = self.labeller.probability_[rows]
         return Drawn(rows, counts[rows] / (len(counts) * chance))
+
+
+def probabilities(Z: Array, values: Array, alphas: Sequence[float]) -> Array:
+    """Return the chance of each row of the pool (step 1 of algorithm 1), a line for each penalty.
+
+    In the coordinates of the pool, where its covariance is 1, the score of a row is ``sum_k z_k^2
+    l_k / (l_k + alpha)``: one product serves all penalties, where a labeller solves a system for
+    each. A test compares them.
+    """
+    scores = (Z**2 @ (values[:, None] / (values[:, None] + np.asarray(alphas)))).T
+    total = scores.sum(axis=1, keepdims=True)
+    return np.asarray((scores + total / len(Z)) / (2 * total))
+
+
+def important(chance: Array, sizes: Sequence[int], rng: np.random.Generator) -> list[Drawn]:
+    """Return independent draws, with weights 1/(N q), each size with those before in it."""
+    order = rng.choice(len(chance), size=sizes[-1], p=chance / chance.sum())
+    found = []
+    for size in sizes:
+        rows, counts = np.unique(order[:size], return_counts=True)
+        found.append(Drawn(rows, counts / (len(chance) * chance[rows])))
+    return found
 
 
 def uniform(pool: int, sizes: Sequence[int], rng: np.random.Generator) -> list[Drawn]:

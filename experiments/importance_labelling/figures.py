@@ -69,7 +69,7 @@ def draw_figure2(results: Results) -> Figure | None:
         axes.set_title(f"Three labels: {scheme}")
         first, second = (scatter(found, scheme, name) for name in ("beta1", "beta2"))
         text = (
-            f"standard deviation {first.deviation:.2f}, {second.deviation:.2f}\n"
+            f"interquartile range {first.middle_half:.2f}, {second.middle_half:.2f}\n"
             f"nine of ten within {first.ninth:.2f}, {second.ninth:.2f}\n"
             f"{np.sum(~inside)} of {len(found)} outside"
         )

@@ -41,19 +41,6 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Split:
-    """One method on one split."""
-
-    name: str
-    split: int
-    labels: int
-    noise: float
-    method: str
-    rmse: float  # the best of all draws
-    typical: float  # the median over draws
-
-
-@dataclass(frozen=True)
 class Descent:
     """Gradient descent after some steps, or the analytic solution (no steps)."""
 

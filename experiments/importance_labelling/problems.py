@@ -43,19 +43,19 @@ class Whitened:
     back: Array  # from these coordinates to coefficients of the features
 
 
-def load(name: str, pool: int = POOL, test: int = TEST, split: int = 0) -> tuple[Array, Array]:
+def load(name: str, pool: int = POOL, test: int = TEST, repeat: int = 0) -> tuple[Array, Array]:
     """Return pixels between 0 and 1, dealt at random to the pool and to test rows."""
     found = load_set(name)
     X = found.X if "X" in found else np.concatenate([found.X_train, found.X_test])
-    order = np.random.default_rng([SEED, SETS.index(name), split]).permutation(len(X))
+    order = np.random.default_rng([SEED, SETS.index(name), repeat]).permutation(len(X))
     return X[order[:pool]] / 255.0, X[order[pool : pool + test]] / 255.0
 
 
-def features(task: str, pool: Array, test: Array, width: int = WIDTH) -> Features:
+def features(task: str, pool: Array, test: Array, width: int = WIDTH, repeat: int = 0) -> Features:
     """Return inputs with a constant column, or the last layer of a random network."""
     if task == "linear":
         return Features(with_bias(pool), with_bias(test))
-    weights = network(pool.shape[1], width)
+    weights = network(pool.shape[1], width, repeat=repeat)
     return Features(through(weights, pool), through(weights, test))
 
 
@@ -64,13 +64,13 @@ def with_bias(X: Array) -> Array:
     return np.column_stack([X, np.ones(len(X))])
 
 
-def network(inputs: int, width: int = WIDTH, layers: int = LAYERS) -> list[Array]:
+def network(inputs: int, width: int = WIDTH, layers: int = LAYERS, repeat: int = 0) -> list[Array]:
     """Draw standard normal weights, over ``sqrt(width / 2)`` so that layers keep lengths.
 
     Without biases, the factor only multiplies all features by one number, and penalties by its
     square: it puts the penalties of the paper where they matter.
     """
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng([SEED, repeat])
     sizes = [inputs] + [width] * layers
     return [rng.standard_normal(shape) / np.sqrt(width / 2) for shape in pairwise(sizes)]
 

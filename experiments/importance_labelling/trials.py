@@ -1,4 +1,4 @@
-"""Figure 3: label, fit by every method and measure, repeat by repeat."""
+"""Figure 3: split, label, fit by every method and measure, repeat by repeat."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from experiments.importance_labelling.drawing import Drawn, Rounds, labeller, uniform
+from experiments.importance_labelling.drawing import Drawn, important, probabilities, uniform
 from experiments.importance_labelling.fits import (
     ALPHAS,
     Products,
@@ -24,14 +24,13 @@ from experiments.importance_labelling.problems import (
     TASKS,
     TEST,
     WIDTH,
-    Features,
     Whitened,
     features,
     load,
     whiten,
 )
 from experiments.scaffold import Array
-from experiments.scaffold.runner import Progress
+from experiments.scaffold.runner import Job
 
 LABELS = (1000, 2000, 4000)
 NOISES = (1e-6, 1e-4, 1e-2, 1.0, 1e2)
@@ -54,8 +53,6 @@ class Size:
     width: int = WIDTH
     points: int = 100_000  # of figures 1 and 2
     plane_trials: int = 1000
-    splits: tuple[int, ...] = (1, 2)
-    draws: int = 10
     steps: tuple[int, ...] = (10, 100, 1000, 10_000)  # of gradient descent
     full_steps: int = 1000  # with the full kernel
 
@@ -70,13 +67,9 @@ SMALL = Size(
     width=30,
     points=2000,
     plane_trials=600,
-    splits=(1,),
-    draws=1,
     steps=(5, 30),
     full_steps=30,
 )
-#: Draws of each repeat, by penalty of the scores and by size.
-Draws = list[list[list[Drawn]]]
 
 
 @dataclass(frozen=True)
@@ -95,36 +88,24 @@ class Reached:
     settings: Array
 
 
-def run(name: str, size: Size, progress: Progress) -> list[Trial]:
-    """Run all methods on one set, for each task."""
-    found: list[Trial] = []
+def run(job: Job) -> list[Trial]:
+    """Run all methods on one set, for each task; every repeat has a split and a network of its own.
+
+    What an earlier run has kept is not run again.
+    """
+    size, name = job.size, job.part
+    found: list[Trial] = job.before(Trial)
+    made = {(one.repeat, one.task) for one in found}
     with threadpool_limits(limits=1):  # the same bits on any number of cores
-        pixels = load(name, size.pool, size.test)
-        for task in TASKS:
-            found += run_task(task, features(task, *pixels, size.width), size, name, progress)
-    return found
-
-
-def run_task(task: str, seen: Features, size: Size, name: str, progress: Progress) -> list[Trial]:
-    """Run all methods on the features of one task."""
-    draws = importance_draws(seen.pool, size)
-    progress(f"{name}, {task}: rows drawn for {len(size.scores)} penalties of the scores")
-    rows = whiten(seen)
-    progress(f"{name}, {task}: {len(rows.values)} directions")
-    found: list[Trial] = []
-    for repeat in range(size.repeats):
-        found += one_repeat(task, rows, draws[repeat], repeat, size)
-        progress(f"{name}, {task}: {repeat + 1} of {size.repeats} repeats")
-    return found
-
-
-def importance_draws(pool: Array, size: Size) -> Draws:
-    """Draw for all repeats, scoring the pool once for each penalty."""
-    found: Draws = [[] for _ in range(size.repeats)]
-    for place, alpha in enumerate(size.scores):
-        rounds = Rounds(labeller(alpha, size.labels[0], SEED + place).fit(pool))
-        for draws in found:
-            draws.append(rounds.draw(size.labels))
+        for repeat in range(size.repeats):
+            asked = [task for task in TASKS if (repeat, task) not in made]
+            pixels = load(name, size.pool, size.test, repeat) if asked else ()
+            for task in asked:
+                rows = whiten(features(task, *pixels, size.width, repeat))
+                found += one_repeat(task, rows, repeat, size)
+                job.keep(found)
+                about = f"{repeat + 1} of {size.repeats} repeats, {len(rows.values)} directions"
+                job.progress(f"{name}, {task}: {about}")
     return found
 
 
@@ -135,16 +116,15 @@ def labels_of(rows: Whitened, rng: np.random.Generator) -> Labels:
     return Labels((rows.pool @ a)[:, None] + np.outer(noise, np.sqrt(NOISES)), a)
 
 
-def one_repeat(
-    task: str, rows: Whitened, important: list[list[Drawn]], repeat: int, size: Size
-) -> list[Trial]:
+def one_repeat(task: str, rows: Whitened, repeat: int, size: Size) -> list[Trial]:
     """Measure every method: each draw, each number of labels, the best setting for each noise."""
     rng = np.random.default_rng([SEED, repeat])
     labels = labels_of(rows, rng)
     reached: dict[tuple[str, int], list[Reached]] = {
         (method, n): [] for method in METHODS for n in size.labels
     }
-    for chosen in important:
+    for chance in probabilities(rows.pool, rows.values, size.scores):
+        chosen = important(chance, size.labels, rng)
         evenly = uniform(len(rows.pool), size.labels, rng)
         for n, mine, theirs in zip(size.labels, chosen, evenly, strict=True):
             fits = {

@@ -17,7 +17,12 @@ from experiments.distributed_nystroem.problems import (
     load,
     unchanged,
 )
-from experiments.distributed_nystroem.summary import Study, errors, passes
+from experiments.distributed_nystroem.summary import (
+    Study,
+    errors,
+    partitions_crossing,
+    passes,
+)
 from experiments.distributed_nystroem.tables import CROSSING_COLUMNS, crossings_csv, markdown
 from experiments.distributed_nystroem.trials import (
     Point,
@@ -168,6 +173,27 @@ def test_where_a_curve_passes_another():
     assert passes(x, falling, np.full(3, 2.5)) == 1.5
     assert passes(x, falling, np.full(3, 4.0)) == float("-inf")
     assert passes(x, falling, np.full(3, 0.5)) == float("inf")
+
+
+def test_an_interval_of_the_crossing_comes_from_many_repeats():
+    rng = np.random.default_rng(0)
+    ours, theirs = by_partitions(SMALL, "DNystroem", 100), by_partitions(SMALL, "DKRR", 100)
+    made = {}
+    for seed in range(20):
+        for k, (first, second) in enumerate(zip(ours, theirs, strict=True)):
+            made[first, seed] = 0.1 + 0.02 * rng.standard_normal()
+            made[second, seed] = (0.05, 0.1, 0.2)[k] + 0.02 * rng.standard_normal()
+    found = partitions_crossing(SMALL, made, "DKRR", 100)
+    few = {key: value for key, value in made.items() if key[1] < 4}
+    single = partitions_crossing(SMALL, few, "DKRR", 100)
+    assert 3 < found.low < found.at < found.high < 30
+    assert found.at == pytest.approx(12, abs=4)  # where the true curves cross
+    gaps = [[few[at, seed] for at in ours] for seed in range(4)]
+    bars = [[few[at, seed] for at in theirs] for seed in range(4)]
+    each = [
+        passes(SMALL.partitions, np.array(a), np.array(b)) for a, b in zip(gaps, bars, strict=True)
+    ]
+    assert (single.low, single.high) == (min(each), max(each))
 
 
 def test_figures_share_points():

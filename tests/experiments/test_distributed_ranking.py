@@ -9,9 +9,16 @@ from experiments.distributed_ranking import paper, parts, ratings
 from experiments.distributed_ranking.__main__ import EXPERIMENT
 from experiments.distributed_ranking.literal import algorithm_1
 from experiments.distributed_ranking.measured import Measured, repeat, select
-from experiments.distributed_ranking.parts import SMALL, TABLES
+from experiments.distributed_ranking.parts import ROUNDS, SMALL, TABLES
+from experiments.distributed_ranking.paths import features_path, kernel_path
 from experiments.distributed_ranking.rows import deal, split
-from experiments.distributed_ranking.selection import Choice, choose, kernel_features, ranked
+from experiments.distributed_ranking.selection import (
+    LAMBDAS,
+    Choice,
+    choose,
+    kernel_features,
+    ranked,
+)
 from experiments.distributed_ranking.simulated import draw, least_error, least_of, tied_share
 from experiments.distributed_ranking.systems import (
     ALL,
@@ -21,14 +28,16 @@ from experiments.distributed_ranking.systems import (
     MEAN,
     WITHIN,
     Cell,
+    estimator,
     fit,
 )
+from experiments.distributed_ranking.tuning import Fold, choice_for, choose_each, tuned
 from experiments.scaffold.data import AbsentError
 from experiments.scaffold.records import as_csv
 from experiments.scaffold.runner import QUIET
 from scipy.stats import norm
 
-from mercer import Gaussian, recipe
+from mercer import Gaussian, MercerWarning, recipe
 from mercer.metrics import pairwise_error
 
 CHOICE = Choice(32.0, 2.0**-7, 0.1)
@@ -54,9 +63,9 @@ def run(miniature):
         for name, table in TABLES.items():
             few = {"shards": table.shards[:1], "components": table.components[:1]}
             patch.setitem(TABLES, name, replace(table, **few))
-        parts.rating_problems.cache_clear()  # those of real ratings, and then those of few
+        parts.rating_rows.cache_clear()  # those of real ratings, and then those of few
         found = miniature(EXPERIMENT)
-        parts.rating_problems.cache_clear()
+        parts.rating_rows.cache_clear()
     return found
 
 
@@ -110,6 +119,19 @@ def test_every_system_is_measured_in_every_setting(run):
     assert cut.over_exact == pytest.approx(cut.error - exact.error, abs=1e-5)
 
 
+def test_figure_2_is_also_tuned_by_system(run):
+    found, chosen = (getattr(run.results, what)["figure2_tuned"] for what in ("found", "chosen"))
+    for scale in ("raw", "scaled"):
+        assert len(select(found, scale, LITERAL, WITHIN)) == len(SMALL.shards) * len(ROUNDS)
+        (goal,), (ours,) = (
+            select(found, scale, name, components=SMALL.rounds_components, shards=p)
+            for name, p in ((EXACT_RF, 1), ("DRank-RF", SMALL.shards[0]))
+        )
+        assert ours.over_all == pytest.approx(ours.error - goal.error, abs=1e-5)
+    assert len(chosen) == len(found)
+    assert "every system tuned by itself" in run.text()
+
+
 def test_conjugate_rounds_are_closer_than_newton_rounds(run):
     found = run.results.found["rounds"]
     for scale in ("raw", "scaled"):
@@ -147,7 +169,11 @@ def test_a_model_that_was_stopped_at_once_counts_as_an_order_at_random():
 @pytest.mark.parametrize("name", TABLES)
 def test_ratings_of_all_systems(name, run):
     found, chosen = run.results.found[name], run.results.chosen[name]
-    assert len(chosen) == 1
+    # One reviewer; every system that has parameters has a choice of its own.
+    cells = [Cell(row.system, row.components, row.shards, row.rounds, row.pairs) for row in found]
+    names = [(one.system, one.components, one.shards, one.rounds) for one in tuned(cells)]
+    assert sorted(names) == sorted((c.system, c.components, c.shards, c.rounds) for c in chosen)
+    assert {c.bandwidth for c in chosen} <= set(SMALL.bandwidths)
     systems = {row.system for row in found}
     everywhere = {MEAN, "LSRank", "DRank", "DRank-C", "DRank-RF", "DRank-RF-C", LITERAL, EXACT_RF}
     assert everywhere <= systems
@@ -206,6 +232,81 @@ def test_the_path_of_selection_is_that_of_the_library():
         np.testing.assert_allclose(np.diff(column), np.diff(wanted), atol=1e-6)
 
 
+@pytest.fixture(scope="module")
+def few_rows():
+    rng = np.random.default_rng(0)
+    X, new = rng.standard_normal((60, 3)), rng.standard_normal((20, 3))
+    return X, np.sin(X[:, 0]) + X[:, 1], new
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+def test_paths_of_the_kernel_are_fits_of_the_library(few_rows, shards):
+    X, y, new = few_rows
+    labels, rounds = deal(60, shards), (2, 8) if shards > 1 else ()
+    kernel = Gaussian(CHOICE.bandwidth)
+    K, K_new = kernel(X), kernel.against(X)(new)
+    found = kernel_path(K, y, K_new, labels, [0.5, CHOICE.alpha], rounds)
+    for made, scores in found.items():
+        name = "LSRank" if shards == 1 else "DRank-C" if made else "DRank"
+        model = estimator(Cell(name, 0, shards, made), CHOICE, 0)
+        model.fit(X, y, **({"shard_labels": labels} if shards > 1 else {}))
+        expected = np.diff(model.predict(new))
+        np.testing.assert_allclose(np.diff(scores[:, 1]), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_a_round_that_is_stopped_is_not_kept():
+    rng = np.random.default_rng(1)
+    X, new = rng.standard_normal((60, 3)), rng.standard_normal((20, 3))
+    y, labels = np.sin(3 * X[:, 0]), deal(60, 20)
+    narrow = Choice(2.0, 2.0**-13, 0.1)
+    kernel = Gaussian(narrow.bandwidth)
+    found = kernel_path(kernel(X), y, kernel.against(X)(new), labels, [narrow.alpha], (8,))
+    model = estimator(Cell("DRank-C", 0, 20, 8), narrow, 0)
+    with pytest.warns(MercerWarning, match="diverge"):
+        model.fit(X, y, shard_labels=labels)
+    expected = np.diff(model.predict(new))
+    np.testing.assert_allclose(np.diff(found[8][:, 0]), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shards", [3, 6])  # 20 rows a shard, and 10, for 15 features
+def test_paths_of_features_are_fits_of_the_library_and_algorithm_1(few_rows, shards):
+    X, y, new = few_rows
+    labels = deal(60, shards)
+    model = estimator(Cell("DRank-RF", 15, shards), CHOICE, 0).fit(X, y, shard_labels=labels)
+    features, seen = model.basis_.evaluate(X), model.basis_.evaluate(new)
+    found = features_path(features, y, seen, labels, [0.5, CHOICE.alpha], (1, 3))
+    expected = np.diff(model.predict(new))
+    np.testing.assert_allclose(np.diff(found[0][:, 1]), expected, rtol=1e-6, atol=1e-8)
+    for made in (1, 3):
+        g = algorithm_1(features, y, labels, CHOICE.alpha, made)
+        np.testing.assert_allclose(found[made][:, 1], seen @ g, rtol=1e-6, atol=1e-8)
+
+
+def test_errors_of_a_fold_are_pairwise_errors():
+    rng = np.random.default_rng(0)
+    y, out = np.round(rng.standard_normal(60), 1), np.arange(60) < 25
+    scores = np.round(rng.standard_normal((25, 3)), 1)
+    found = Fold.of(y, out).errors(scores * np.std(y[~out]))
+    expected = [pairwise_error(y[out], column) for column in scores.T]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_systems_are_tuned_as_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 5))
+    y = X[:, 0] + rng.standard_normal(150)
+    cells = [Cell("LSRank"), Cell(LITERAL, 40, 6, 8, WITHIN), Cell("DRank-RF", 40, 6)]
+    found = choose_each(X, y, cells, (2.0, 8.0))
+    exact = choose(X, y, 200, (2.0, 8.0))
+    assert (found[cells[0]].bandwidth, found[cells[0]].alpha) == (exact.bandwidth, exact.alpha)
+    assert found[cells[0]].error == pytest.approx(exact.error)
+    # Rounds of small shards diverge where lambda is small, so they choose more of it.
+    assert found[cells[1]].alpha > min(LAMBDAS)
+    assert choice_for(Cell("DRank-RF-C", 40, 6, 8, WITHIN), found) == found[cells[1]]
+    assert choice_for(Cell("DRank-RF, one shard", 40, 6), found) == found[cells[2]]
+    assert choice_for(Cell("DRank"), CHOICE) is CHOICE
+
+
 def test_selection_finds_what_suits():
     rng = np.random.default_rng(0)
     X = rng.random((120, 1))
@@ -227,6 +328,12 @@ def test_differences_to_the_exact_kernel_are_within_trials():
     assert ours.over_exact == pytest.approx(np.mean(gaps))
     assert ours.over_exact_se == pytest.approx(np.std(gaps, ddof=1) / np.sqrt(3))
     assert np.isnan(exact.over_exact)
+    assert np.isnan(ours.over_all)
+    cells = [Cell(EXACT_RF, 20), Cell("DRank-RF", 20, 3)]
+    goal, ours_rf = repeat("made", problems, cells, QUIET)
+    assert ours_rf.over_all == pytest.approx(ours_rf.error - goal.error)
+    assert ours_rf.over_all_sd > 0
+    assert np.isnan(goal.over_all)
     assert (ours.pairs, ours.trials, ours.rows) == (ALL, 3, 210)
 
 

@@ -4,10 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments.importance_labelling import descent, plane, problems, splits, trials
+from experiments.importance_labelling import descent, plane, problems, trials
 from experiments.importance_labelling.__main__ import EXPERIMENT
-from experiments.importance_labelling.drawing import Rounds, labeller, uniform
+from experiments.importance_labelling.drawing import (
+    Rounds,
+    important,
+    labeller,
+    probabilities,
+    uniform,
+)
 from experiments.importance_labelling.fits import Products, eigenfunctions, ridge, rmse
+from experiments.importance_labelling.measured import Estimate
 from experiments.importance_labelling.problems import (
     Features,
     features,
@@ -17,11 +24,19 @@ from experiments.importance_labelling.problems import (
     through,
     whiten,
 )
-from experiments.importance_labelling.summary import gain, median
+from experiments.importance_labelling.summary import (
+    gain,
+    median,
+    reach,
+    scatter,
+    shrinkage,
+    single_gains,
+)
 from experiments.importance_labelling.trials import METHODS, NOISES, SMALL, UNWEIGHTED
 from experiments.scaffold.data import AbsentError
 from experiments.scaffold.records import as_csv
-from experiments.scaffold.runner import QUIET
+from experiments.scaffold.runner import QUIET, Job
+from sklearn.utils import Bunch
 
 from mercer import KernelRegressor, RandomFeatures
 from mercer.estimators.baselines import EigenfunctionRegressor, TruncatedRidge
@@ -131,12 +146,19 @@ def run(miniature, seen):
     def no_data(name):
         raise AbsentError("not here")
 
+    def dealt(name, pool, test, repeat):
+        X = np.concatenate([seen.pool, seen.test])
+        order = np.random.default_rng(repeat).permutation(len(X))
+        return X[order[:pool]], X[order[pool:]]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, "TASKS", ("linear",))
-        patch.setattr(trials, "load", lambda name, pool, test: (seen.pool, seen.test))
-        patch.setattr(trials, "features", lambda task, pool, test, width: seen)
+        patch.setattr(trials, "load", dealt)
+        patch.setattr(
+            trials, "features", lambda task, pool, test, width, repeat: Features(pool, test)
+        )
         patch.setattr(problems, "load_set", no_data)
-        return miniature(EXPERIMENT, parts=("figure1", "figure2", "mnist", "splits"))
+        return miniature(EXPERIMENT, parts=("figure1", "figure2", "mnist", "descent"))
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +176,52 @@ def test_importance_finds_what_uniform_draws_miss(found):
     assert all(trial.rmse <= trial.typical for trial in found)
 
 
+def test_every_repeat_has_a_split_of_its_own(found):
+    ratios = single_gains(found, "linear", 300, NOISES[0], "KRR")
+    assert len(ratios) == SMALL.repeats
+    assert len(set(ratios)) == SMALL.repeats
+    assert min(ratios) > 1
+    first, second = (load_made_up(repeat) for repeat in (0, 1))
+    assert not np.array_equal(first, second)
+    nets = [features("nonlinear", first, first, 20, repeat).pool for repeat in (0, 0, 1)]
+    np.testing.assert_array_equal(nets[0], nets[1])
+    assert not np.allclose(nets[0], nets[2])
+
+
+def load_made_up(repeat):
+    """Return the pool of a set whose rows are numbered."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(problems, "load_set", lambda name: Bunch(X=np.arange(300.0).reshape(100, 3)))
+        return load("mnist", 60, 40, repeat)[0]
+
+
+def test_repeats_that_were_kept_are_not_run_again(run, found, monkeypatch):
+    monkeypatch.setattr(trials, "one_repeat", None)
+    monkeypatch.setattr(trials, "TASKS", ("linear",))
+    job = Job("mnist", SMALL, run.folder, resume=True)
+    assert as_csv(trials.run(job)) == run.text("mnist.csv")
+
+
+def test_scores_of_the_pool_are_those_of_the_labeller(seen, rows):
+    alphas = (1e-9, 1e-4, 1e-1)
+    for alpha, chance in zip(alphas, probabilities(rows.pool, rows.values, alphas), strict=True):
+        fitted = labeller(alpha, 100, 0).fit(seen.pool)
+        np.testing.assert_allclose(chance, fitted.probability_, rtol=1e-6)
+
+
+def test_important_draws_are_nested_and_their_weights_unbiased(rows):
+    (chance,) = probabilities(rows.pool, rows.values, [1e-6])
+    rng = np.random.default_rng(0)
+    few, many = important(chance, [50, 400], rng)
+    assert set(few.rows) <= set(many.rows)
+    counts = many.weight * len(chance) * chance[many.rows]
+    np.testing.assert_allclose(counts, np.round(counts))
+    assert counts.sum() == pytest.approx(400)
+    # The mean weight of a draw is 1: sums over draws stand for sums over the pool.
+    means = [important(chance, [400], rng)[0].weight.sum() / 400 for _ in range(200)]
+    assert np.mean(means) == pytest.approx(1, abs=0.01)
+
+
 def test_with_much_noise_all_are_alike(found):
     assert gain(found, "linear", 300, 1e2, "KRR") < 3
     assert 0.5 < gain(found, "linear", 300, 1e-6, UNWEIGHTED) < 2
@@ -168,6 +236,26 @@ def test_importance_makes_estimates_of_the_plane_less_scattered(run):
     assert spread["CRED"] < 0.95 * spread["uniform"]
 
 
+def test_spreads_are_quantiles_that_far_trials_do_not_move(run):
+    rng = np.random.default_rng(0)
+    values = {"uniform": 1 + rng.standard_normal(400), "CRED": 1 + 0.5 * rng.standard_normal(400)}
+    values["CRED"][:4] = 1e6
+    made = [
+        Estimate(scheme, trial, value, value)
+        for scheme, found in values.items()
+        for trial, value in enumerate(found)
+    ]
+    one, ratio = scatter(made, "CRED", "beta1"), shrinkage(made, "CRED", "beta1")
+    assert one.middle_half == pytest.approx(0.5 * 1.349, rel=0.15)
+    assert one.mad == pytest.approx(0.5 * 0.6745, rel=0.15)
+    assert ratio.low < 0.5 < ratio.high < 0.7
+    assert ratio.ratio == pytest.approx(
+        one.middle_half / scatter(made, "uniform", "beta1").middle_half
+    )
+    points = run.results.points
+    assert 1.4 < reach(points, "uniform") < 2.6 < reach(points, "CRED") < 4.2
+
+
 def test_everything_is_written_from_the_files(run, found):
     assert run.written == ["results.md", "figure1.png", "figure2.png", "figure3.png"]
     assert "nan" not in run.text()
@@ -177,9 +265,9 @@ def test_everything_is_written_from_the_files(run, found):
 
 
 def test_a_set_that_is_absent_is_skipped(run):
-    assert any("splits: skipped, as its data are not at hand" in line for line in run.told)
-    assert not (run.folder / "splits.csv").exists()
-    assert "Other splits" not in run.text()
+    assert any("descent: skipped, as its data are not at hand" in line for line in run.told)
+    assert not (run.folder / "descent.csv").exists()
+    assert "Gradient descent" not in run.text()
 
 
 def test_few_rows_measure_as_many(rows):
@@ -207,8 +295,6 @@ def test_real_pixels():
     assert (pool.shape, test.shape) == ((1500, 784), (300, 784))
     assert (pool.min(), pool.max()) == (0.0, 1.0)
     tiny = replace(SMALL, labels=(500, 1000), scores=(1e-9,), pool=1500, test=300, width=20)
-    krr, cred = splits.one_split("mnist", 1, tiny)
-    assert cred.rmse < krr.rmse
     paths = descent.run(tiny, QUIET)
     errors = {(one.method, one.steps, one.noise): one.rmse for one in paths}
     assert errors["RF-CRED-GD", 30, 1e-6] < errors["RF-CRED-GD", 5, 1e-6]
