@@ -82,8 +82,18 @@ RECIPES: dict[str, Recipe] = {
         KCGM,
     ),
     "DKRR-RF data-dependent": Recipe(
-        "features selected by labels and shared by all shards, averaged",
-        partial(RandomFeatures, sampling="labels"),
+        "features drawn by labels with weights p/q, shared by all shards, averaged",
+        partial(RandomFeatures, sampling="labels", weighting="paper"),
+        combine=Average(),
+    ),
+    "DKRR-RF unbiased": Recipe(
+        "the same with weights sqrt(p/q), which keep the kernel (not in the paper)",
+        partial(RandomFeatures, sampling="labels", weighting="unbiased"),
+        combine=Average(),
+    ),
+    "DKRR-RF selected": Recipe(
+        "features selected by labels, without weights (not in the paper)",
+        partial(RandomFeatures, sampling="labels", weighting="none"),
         combine=Average(),
     ),
     "DKRR-RF semi-supervised": Recipe(

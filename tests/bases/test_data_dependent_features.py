@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import reference_features as slow
 from mercer import (
     Gaussian,
     KernelClassifier,
@@ -13,6 +14,7 @@ from mercer import (
     PreconditionedCG,
     RandomFeatures,
     load,
+    recipe,
     save,
 )
 
@@ -65,6 +67,65 @@ def test_unbiased_weights_keep_the_kernel(sampling):
     assert np.all(np.abs(products.mean(axis=0) - KERNEL(rows)) < 5 * error + 1e-12)
 
 
+#: 13, 87 and 300 rows.
+UNEQUAL = np.repeat([0, 1, 2], [13, 87, 300])
+
+
+def psi(basis, rows):
+    """sqrt(2) cos(w'x + b) of a plain basis or of what was drawn, without any weight."""
+    features = getattr(basis.features_, "part", basis.features_)
+    return np.sqrt(2) * np.cos(2 * np.pi * (rows @ features.turns + features.phase))
+
+
+def drawn_from(basis, candidates):
+    """The position among the candidates of each feature that was drawn."""
+    phase = basis.features_.part.phase
+    which = np.argmin(np.abs(candidates.features_.phase[:, None] - phase), axis=0)
+    np.testing.assert_array_equal(candidates.features_.turns[:, which], basis.features_.part.turns)
+    return which
+
+
+def test_the_recipe_is_equation_14_of_the_paper():
+    """Features by the labels of all shards, weights p/q, and the mean of the shards' models."""
+    y = Y + 3.0  # the paper does not center
+    model = recipe(
+        "DKRR-RF data-dependent",
+        n_components=40,
+        kernel=KERNEL,
+        alpha=1e-3,
+        shards=None,
+        fit_intercept=False,
+        dtype="float64",
+        random_state=0,
+    ).fit(X, y, shard_labels=UNEQUAL)
+    candidates = RandomFeatures(200, kernel=KERNEL, random_state=0).fit(X)
+    drawn = drawn_from(model.basis_, candidates)
+    assert len(drawn) == 40
+    assert len(set(drawn)) < 40  # with replacement
+    q = slow.shares(psi(candidates, X), y)
+    phi = slow.weighted_features(psi(candidates, X), q, drawn)
+    np.testing.assert_allclose(model.basis_.evaluate(X), phi, rtol=1e-10, atol=1e-12)
+    wanted = slow.average_of_ridge(phi, y, UNEQUAL, 1e-3)
+    new = slow.weighted_features(psi(candidates, NEW), q, drawn) @ wanted
+    error = np.linalg.norm(model.predict(NEW) - new) / np.linalg.norm(new)
+    assert error < 1e-10
+
+
+def test_features_of_the_paper_are_drawn_by_their_share():
+    """The mean share of what is drawn is sum_j q_j q_j, and that of its weights 1."""
+    found = []
+    for seed in range(200):
+        settings = {"kernel": KERNEL, "random_state": seed}
+        candidates = RandomFeatures(50, **settings).fit(X)
+        q = slow.shares(psi(candidates, X[:50]), Y[:50] + 3)
+        basis = RandomFeatures(10, sampling="labels", weighting="paper", **settings)
+        drawn = drawn_from(basis.fit(X[:50], Y[:50] + 3), candidates)
+        np.testing.assert_allclose(basis.features_.weights, 1 / (50 * q[drawn]), rtol=1e-10)
+        found.append([q[drawn].mean() - q @ q, np.mean(1 / (50 * q[drawn])) - 1])
+    error = np.std(found, axis=0) / np.sqrt(len(found))
+    assert np.all(np.abs(np.mean(found, axis=0)) < 4 * error)
+
+
 def test_features_by_labels_need_fewer():
     def error(sampling):
         errors = []
@@ -77,7 +138,7 @@ def test_features_by_labels_need_fewer():
     assert error("labels") < 0.7 * error("plain")
 
 
-@pytest.mark.parametrize("weighting", ["none", "unbiased"])
+@pytest.mark.parametrize("weighting", ["none", "unbiased", "paper"])
 @pytest.mark.parametrize("sampling", ["labels", "leverage"])
 def test_every_estimator_takes_them(sampling, weighting, tmp_path):
     basis = RandomFeatures(40, sampling=sampling, weighting=weighting)
@@ -116,6 +177,7 @@ def test_what_cannot_be_is_refused():
     for basis, said in (
         (RandomFeatures(5, sampling="label"), "did you mean 'labels'"),
         (RandomFeatures(5, sampling="labels", weighting="some"), "weighting"),
+        (RandomFeatures(5, sampling="labels", weighting="papers"), "did you mean 'paper'"),
         (RandomFeatures(5, sampling="labels", candidates=0), "candidates"),
         (RandomFeatures(5, sampling="leverage", alpha=0), "alpha of RandomFeatures"),
     ):

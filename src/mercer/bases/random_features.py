@@ -27,6 +27,9 @@ from mercer.validation import (
 
 #: Names that ``sampling=`` accepts.
 SAMPLINGS = ["plain", "labels", "leverage"]
+#: Names that ``weighting=`` accepts, and the power of ``p / q`` in the weight of a feature that is
+#: drawn with replacement; None draws without replacement, and weighs nothing.
+WEIGHTINGS: dict[str, float | None] = {"none": None, "unbiased": 0.5, "paper": 1.0}
 #: Integers with at most this many distinct values count as classes.
 CLASSES = 20
 
@@ -51,9 +54,10 @@ class RandomFeatures(BasisTransformer):
         candidates.
     candidates : int
         Number of candidates per selected feature.
-    weighting : "none" or "unbiased"
-        "none" uses the selected features unchanged; "unbiased" multiplies psi_j by ``sqrt(p /
-        q_j)``, so that products still average to the kernel.
+    weighting : "none", "unbiased" or "paper"
+        "none" draws without replacement and uses the selected features unchanged. The others draw
+        with replacement: "unbiased" multiplies psi_j by ``sqrt(p / q_j)``, so that products still
+        average to the kernel, and "paper" by ``p / q_j`` (see the notes).
     alpha : float
         The penalty of the leverage scores.
     kernel : str, Kernel or None
@@ -62,12 +66,44 @@ class RandomFeatures(BasisTransformer):
     random_state : int, Generator, RandomState or None
         Seed of the draw. Inside an estimator, None means the estimator's seed.
 
+    Notes
+    -----
+    ``sampling="labels", weighting="paper"`` is section 5.2 of Li, Liu and Wang (2022), *Towards
+    Sharp Analysis for Distributed Learning with Random Features*, with its equation (14),
+
+    .. math:: \\varphi(x) = \\frac1{\\sqrt M} \\Big[ \\frac{p(w_1)}{q(w_1)} \\psi(x, w_1), \\dots,
+              \\frac{p(w_M)}{q(w_M)} \\psi(x, w_M) \\Big]', \\qquad
+              \\frac{p(w_j)}{q(w_j)} = \\frac1{L q_j}, \\quad
+              q_j = \\frac{(y'z_j)^2}{\\sum_{k=1}^L (y'z_k)^2},
+
+    where M features are drawn from the L candidates by a multinomial distribution, candidate j with
+    probability q_j. The text leaves room, and is read as follows. It defines q by the score over
+    the sum of all L scores, but calls that ratio ``p / q`` where it draws, with M terms in the sum:
+    here the definition holds. Its q has a total of 1/L, since z contains ``1 / sqrt(L)``: here p is
+    1/L, the uniform law of the candidates, so that equal scores give plain features. Its X and y
+    may be all rows or those of one machine: here all, since machines share the features, and
+    "generating times for centralized learning and distributed learning are the same". It has no
+    intercept; an estimator that fits one scores centered y. Weights ``p / q`` do not keep the
+    kernel, and the best features get the least; the others predict better in our experiments.
+
     Examples
     --------
     >>> from mercer.kernels import Gaussian
     >>> X = np.array([[0.0], [1.0]])
     >>> Z = RandomFeatures(20000, kernel=Gaussian(1.0), random_state=0).fit_transform(X)
     >>> bool(abs(Z[0] @ Z[1] - np.exp(-0.5)) < 0.02)
+    True
+
+    The same draw has the square of the "unbiased" weight in the weighting of the paper:
+
+    >>> rows = np.linspace(0, 1, 20)
+    >>> drawn = [
+    ...     RandomFeatures(3, sampling="labels", weighting=name, random_state=0)
+    ...     .fit(rows[:, None], np.sin(9 * rows) - np.sin(9 * rows).mean())
+    ...     .features_
+    ...     for name in ("unbiased", "paper")
+    ... ]
+    >>> bool(np.allclose(drawn[0].weights**2, drawn[1].weights))
     True
     """
 
@@ -111,7 +147,7 @@ class RandomFeatures(BasisTransformer):
         """Resolve the kernel on a sample of rows and draw the functions."""
         check_flag(self.orthogonal, "orthogonal")
         check_choice(self.sampling, "sampling", SAMPLINGS)
-        check_choice(self.weighting, "weighting", ["none", "unbiased"])
+        check_choice(self.weighting, "weighting", list(WEIGHTINGS))
         check_count(self.candidates, "candidates")
         check_number(self.alpha, "alpha of RandomFeatures", above=0.0)
         pilot = np.zeros((1, source.n_features))
@@ -152,15 +188,16 @@ class RandomFeatures(BasisTransformer):
                 "sampling='plain' or 'leverage'"
             )
         share = scores / scores.sum()
-        if self.weighting == "none":
+        power = WEIGHTINGS[self.weighting]
+        if power is None:
             positive = int(np.count_nonzero(share))
             chosen = rng.choice(
                 len(share), size=min(self._wanted, positive), replace=False, p=share
             )
             self.features_ = chosen_features(self.features_, np.sort(chosen))
-        else:  # with replacement: each draw is unbiased
+        else:
             chosen = np.sort(rng.choice(len(share), size=self._wanted, p=share))
-            weights = 1.0 / np.sqrt(len(share) * share[chosen])
+            weights = (len(share) * share[chosen]) ** -power
             self.features_ = WeightedFeatures(chosen_features(self.features_, chosen), weights)
         self._wanted = None
 
@@ -181,7 +218,7 @@ class RandomFeatures(BasisTransformer):
         gram = np.zeros((self.size, self.size) if self.needs_gram else (0, 0))
         columns = np.zeros((source.n_rows, 1))
         if self._labels is not None:
-            columns = _columns(self._labels, source.n_rows)
+            columns = _columns(self._labels, source.n_rows, centered=self.weighting != "paper")
         cross = np.zeros((self.size, columns.shape[1]))
         for block in source.blocks(BLOCK):
             H = self.evaluate(block.X)
@@ -236,11 +273,11 @@ class RandomFeatures(BasisTransformer):
         return
 
 
-def _columns(y: Array, n_rows: int) -> Array:
-    """Return y as numeric columns: one column of +1 and -1 per class, or centered numbers."""
+def _columns(y: Array, n_rows: int, centered: bool) -> Array:
+    """Return y as numeric columns: one column of +1 and -1 per class, or (centered) numbers."""
     check_same_length(n_rows, y, "y")
     if y.dtype.kind == "f" or (y.dtype.kind in "iu" and len(np.unique(y)) > CLASSES):
         values = y.reshape(len(y), -1).astype(np.float64)
         check_finite(values, what="y")
-        return np.asarray(values - values.mean(axis=0))
+        return np.asarray(values - values.mean(axis=0) if centered else values)
     return np.where(y[:, None] == np.unique(y), 1.0, -1.0)
