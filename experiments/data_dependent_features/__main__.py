@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.data_dependent_features import figures, parts
-from experiments.data_dependent_features.measured import Excess, Measured
+from experiments.data_dependent_features import figures, parts, readings
+from experiments.data_dependent_features.measured import Excess, Measured, Reading
 from experiments.data_dependent_features.tables import markdown
 from experiments.scaffold.records import from_csv
 from experiments.scaffold.runner import Experiment, whole_part
 
 PARTS = {
+    "readings": readings.run,
     "features": parts.features,
     "unlabeled": parts.unlabeled,
     "partitions": parts.partitions,
@@ -22,7 +23,7 @@ PARTS = {
 
 def read(folder: Path, size: Any) -> dict[str, list[Any]]:
     """Return what each part has measured."""
-    kinds = {"made_up": Excess}
+    kinds = {"made_up": Excess, "readings": Reading}
     return {part: from_csv(folder / f"{part}.csv", kinds.get(part, Measured)) for part in PARTS}
 
 

@@ -29,6 +29,25 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """One method on EEG eye state with what the paper's lambda may mean: means over splits."""
+
+    figure: str
+    method: str
+    reading: str
+    components: int  # M
+    shards: int  # m
+    unlabeled: int  # rows without labels
+    alpha: float
+    trials: int
+    accuracy: float
+    accuracy_sd: float
+    gain: float  # over no rows without labels, on the same splits
+    gain_se: float  # its standard error
+    better: int  # splits in which it is above 0
+
+
+@dataclass(frozen=True)
 class Excess:
     """Both methods on the made-up regression: excess risk, means over trials."""
 
