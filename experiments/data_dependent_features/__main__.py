@@ -12,7 +12,6 @@ from experiments.scaffold.records import from_csv
 from experiments.scaffold.runner import Experiment, whole_part
 
 PARTS = {
-    "readings": readings.run,
     "features": parts.features,
     "unlabeled": parts.unlabeled,
     "partitions": parts.partitions,
@@ -24,12 +23,15 @@ PARTS = {
 def read(folder: Path, size: Any) -> dict[str, list[Any]]:
     """Return what each part has measured."""
     kinds = {"made_up": Excess, "readings": Reading}
-    return {part: from_csv(folder / f"{part}.csv", kinds.get(part, Measured)) for part in PARTS}
+    return {
+        part: from_csv(folder / f"{part}.csv", kinds.get(part, Measured))
+        for part in ("readings", *PARTS)
+    }
 
 
 EXPERIMENT = Experiment(
     __file__,
-    {name: whole_part(part) for name, part in PARTS.items()},
+    {"readings": readings.run} | {name: whole_part(part) for name, part in PARTS.items()},
     read,
     {
         "results.md": markdown,

@@ -20,9 +20,9 @@ def readings(found: Sequence[Reading]) -> list[str]:
     """Return accuracies of all three figures."""
     about = (
         "The paper's equations (6), (7), (10) and (14) as they are printed, without an intercept; "
-        f"{found[0].trials} splits. Its lambda, 2^-4, may count against the mean of squares "
-        "(alpha = 2^-4), against the sum of a shard (2^-4 m / n) or of all rows (2^-4 / n), where "
-        "n counts the rows without labels, too; beside them alpha = 2^-10."
+        f"{len(found[0].accuracies)} splits. Its lambda, 2^-4, may count against the mean of "
+        "squares (alpha = 2^-4), against the sum of a shard (2^-4 m / n) or of all rows (2^-4 / "
+        "n), where n counts the rows without labels, too; beside them alpha = 2^-10."
     )
     texts = [about, *components(found)]
     for method in WAYS:
@@ -54,9 +54,11 @@ def unlabeled(found: Sequence[Reading], method: str) -> list[str]:
     """Return accuracies against the rows without labels, for features chosen in one way."""
     rows = select(found, figure=UNLABELED, method=method)
     table = Table(["rows without labels", *READINGS, *(f"change, {name}" for name in READINGS)])
+    alone = [select(rows, unlabeled=0, reading=name)[0] for name in READINGS]
     for count in values(rows, "unlabeled"):
         cells = [select(rows, unlabeled=count, reading=name)[0] for name in READINGS]
-        gains = [_gain(row) if count else "-" for row in cells]
+        pairs = zip(cells, alone, strict=True)
+        gains = [str(row.over(without)) if count else "-" for row, without in pairs]
         table.add([str(count), *map(_accuracy, cells), *gains])
     first = rows[0]
     text = (
@@ -77,7 +79,7 @@ def partitions(found: Sequence[Reading], method: str) -> list[str]:
         for name in READINGS:
             here = select(rows, shards=m, reading=name)
             (alone,), (more,) = (select(here, unlabeled=count) for count in (0, most))
-            cells.append(f"{alone.accuracy:.3f}, {more.accuracy:.3f} ({_gain(more)})")
+            cells.append(f"{alone.accuracy:.3f}, {more.accuracy:.3f} ({more.over(alone)})")
         table.add([str(m), *cells])
     text = f"Figure 11, {method}, M = {rows[0].components}, {most} rows without labels."
     return [text, str(table)]
@@ -85,7 +87,3 @@ def partitions(found: Sequence[Reading], method: str) -> list[str]:
 
 def _accuracy(row: Reading) -> str:
     return f"{row.accuracy:.3f} ± {row.accuracy_sd:.3f}"
-
-
-def _gain(row: Reading) -> str:
-    return f"{row.gain:+.3f} ± {row.gain_se:.3f}, {row.better} of {row.trials}"

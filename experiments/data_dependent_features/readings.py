@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,7 @@ from experiments.data_dependent_features.eeg import ALPHA, LITERAL, NONE, PLAIN,
 from experiments.data_dependent_features.measured import Reading
 from experiments.scaffold import Array
 from experiments.scaffold.local_ridge import averaged
-from experiments.scaffold.records import deviation
-from experiments.scaffold.runner import Progress
+from experiments.scaffold.runner import Job
 from mercer import Gaussian
 
 #: The paper's lambda.
@@ -50,18 +49,20 @@ def alphas(rows: int, shards: int) -> list[float]:
     return [PENALTY, PENALTY * shards / rows, PENALTY / rows, ALPHA]
 
 
-def run(size: Any, progress: Progress) -> list[Reading]:
-    """Measure every cell at every reading, on the same rows and features."""
+def run(job: Job) -> list[Reading]:
+    """Measure every cell at every reading, on the same rows and features; keep each split."""
     found: dict[Cell, list[Array]] = defaultdict(list)
+    kept: list[Reading] = []
     X, y = eeg.load()
-    trials = size.reading_repeats
     with threadpool_limits(limits=1):
-        for trial in range(trials):
+        for done, trial in enumerate(job.size.reading_splits, start=1):
             for cells in (components, semi_supervised):
-                for cell, accuracies in cells(size, X, y, trial):
+                for cell, accuracies in cells(job.size, X, y, trial):
                     found[cell].append(accuracies)
-            progress.count("readings, trials", trial + 1, trials)
-    return [row for cell in found for row in summarized(cell, found)]
+            kept = [row for cell in found for row in summarized(cell, found[cell])]
+            job.keep(kept)
+            job.progress.count("readings, splits", done, len(job.size.reading_splits))
+    return kept
 
 
 def components(size: Any, X: Array, y: Array, trial: int) -> Iterator[tuple[Cell, Array]]:
@@ -108,27 +109,12 @@ def accuracy(rows: Split, H: Array, H_test: Array, shards: int) -> Array:
     return np.asarray(np.mean((H_test @ w[:, :, 0].T > 0) == (rows.y_test[:, None] == 1), axis=0))
 
 
-def summarized(cell: Cell, found: dict[Cell, list[Array]]) -> Iterator[Reading]:
-    """Return means over trials, and what the rows without labels change on the same splits."""
-    own, other = np.array(found[cell]), np.array(found[replace(cell, unlabeled=0)])
+def summarized(cell: Cell, found: Sequence[Array]) -> Iterator[Reading]:
+    """Return a cell at each reading."""
     at_each = alphas(cell.labeled + cell.unlabeled, cell.shards)
-    for i, reading in enumerate(READINGS):
-        gain = own[:, i] - other[:, i]
-        yield Reading(
-            cell.figure,
-            cell.method,
-            reading,
-            cell.components,
-            cell.shards,
-            cell.unlabeled,
-            at_each[i],
-            len(own),
-            float(own[:, i].mean()),
-            deviation(own[:, i]),
-            float(gain.mean()),
-            deviation(gain) / np.sqrt(len(own)),
-            int(np.count_nonzero(gain > 0)),
-        )
+    for reading, alpha, accuracies in zip(READINGS, at_each, np.transpose(found), strict=True):
+        setting = (cell.components, cell.shards, cell.unlabeled, alpha)
+        yield Reading(cell.figure, cell.method, reading, *setting, tuple(accuracies.tolist()))
 
 
 def at(found: Sequence[Reading], **wanted: Any) -> list[Reading]:
