@@ -72,7 +72,7 @@ def features(parts: Parts) -> Figure | None:
     found, read = parts["features"], parts["readings"]
     if not found or not read:
         return None
-    figure, (summed, mean_of, middle, right) = _panels(4)
+    figure, ((summed, mean_of), (middle, right)) = panels((10.5, 8.8), rows=2, dpi=120)
     for axes, reading in ((summed, OF_ALL), (mean_of, OF_MEAN)):
         for method in (NONE, LITERAL, PLAIN):
             for m in values(select(read, figure=COMPONENTS), "shards"):
@@ -164,7 +164,7 @@ def partitions(parts: Parts) -> Figure | None:
                 axes.errorbar(m, mean, sd, linestyle=line, capsize=2, label=label, **looks[name])
         axes.set_title(f"Features {LABEL[method]}")
         axes.set_ylabel("share of test rows in the right class")
-        axes.set_ylim(0.55, 1.0)
+        axes.set_ylim(0.5, 1.0)
         axes.legend(loc="upper left")
     for name, look in looks.items():
         m, fitting = columns(select(found, method=name), "shards", "fitting")
@@ -191,8 +191,8 @@ def made_up(parts: Parts) -> Figure | None:
         0.0: "Made up: for each method its best $\\alpha$",
     }
     shards = values(found, "shards")
-    figure, panels = _panels(2)
-    for axes, (alpha, title) in zip(panels, titles.items(), strict=True):
+    figure, both = _panels(2)
+    for axes, (alpha, title) in zip(both, titles.items(), strict=True):
         for m, color, marker in zip(shards, colors, "Dos", strict=False):
             rows = [row for row in select(found, alpha=alpha, shards=m) if row.noise > 0]
             noise, supervised, semi = columns(rows, "noise", "supervised", "semi")
