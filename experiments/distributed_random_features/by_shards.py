@@ -28,8 +28,7 @@ READINGS = (OF_SHARD, OF_ALL, OF_MEAN)
 def alphas(chosen: RealSet, shards: int) -> list[float]:
     """Return alpha, which counts against the mean of squares in a shard, for each reading.
 
-    >>> covtype = real.SETS["covtype"].against_shards()
-    >>> [round(alpha * 2**6 * 250_000) for alpha in alphas(covtype, 50)]
+    >>> [round(alpha * 2**6 * 250_000) for alpha in alphas(real.SETS["covtype"], 50)]
     [50, 1, 250000]
     """
     return [chosen.alpha(shards), chosen.alpha(1), chosen.penalty]
@@ -37,7 +36,7 @@ def alphas(chosen: RealSet, shards: int) -> list[float]:
 
 def run(job: Job) -> list[Measured]:
     """Measure the error against m at each reading; m = 1 is KRR-RF."""
-    chosen = job.size.cut(real.SETS[job.part.removesuffix(BY_SHARDS)]).against_shards()
+    chosen = job.size.cut(real.SETS[job.part.removesuffix(BY_SHARDS)])
     X, y = real.load(chosen)
     partitions, trials = job.size.partitions, chosen.shard_trials
     errors = np.zeros((len(partitions), len(READINGS), trials))

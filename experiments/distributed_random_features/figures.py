@@ -73,7 +73,11 @@ def draw_problem(
     ``series`` has the same problem with other harmonics, which get a panel of their own.
     """
     curves = {method: select(found, group=problem.name, method=method) for method in METHODS}
-    figure, (rate, *middle, errors, times) = _panels(4 if series else 3)
+    if series:
+        figure, grid = panels((9.5, 8.4), rows=2, columns=2, dpi=120)
+        (rate, *middle), (errors, times) = grid
+    else:
+        figure, (rate, *middle, errors, times) = _panels(3)
     ours = curves["DKRR-RF"]
     n, mean, sd = columns(ours, "rows", "error", "error_sd")
     power, _ = slope(ours)
@@ -83,7 +87,7 @@ def draw_problem(
     scaled = n / np.exp(np.log(n).mean())
     rate.plot(n, center * scaled**power, color=color, label=f"fitted: n^{power:.2f}")
     expected = center * scaled**-problem.rate
-    rate.plot(n, expected, color=GRAY, linestyle="--", label=f"theory: n^{-problem.rate:g}")
+    rate.plot(n, expected, color=GRAY, linestyle="--", label=f"theory: n^{0 - problem.rate:g}")
     rate.set_title(f"Rate, r = {problem.r:g}, $\\gamma$ = {problem.gamma:g} ({problem.name})")
     for method, rows in curves.items():
         n, mean, taken, shards = columns(rows, "rows", "error", "seconds", "shards")
@@ -122,9 +126,10 @@ def _draw_series(
     ):
         if rows:
             n, mean = columns(rows, "rows", "error")
-            power, _ = slope(rows)
-            shown = "all (test rows)" if np.isinf(harmonics) else f"{harmonics:,.0f}"
-            axes.plot(n, mean, color=color, marker=marker, label=f"{shown}: n^{power:.2f}")
+            name = f"{harmonics:,.0f}: n^{slope(rows)[0]:.2f}"
+            if np.isinf(harmonics):
+                name = "all, over 10,000 test rows"
+            axes.plot(n, mean, color=color, marker=marker, label=name)
     axes.set_title("DKRR-RF by the number of harmonics")
 
 
@@ -142,6 +147,8 @@ def draw_real(found: Sequence[Measured], by_shards: Sequence[Measured], chosen: 
     at = chosen.paper_components
     left.axvline(at, color=GRAY, linestyle=":", label=f"knee in the paper, M = {at}")
     left.set_xlabel("random features M")
+    low, high = left.get_ylim()
+    left.set_ylim(low - 0.05 * (high - low), high)  # no line on the frame
     left.legend(loc="upper right")
     for reading, look in READING_LOOK.items():
         rows = select(by_shards, group=reading)

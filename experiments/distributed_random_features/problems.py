@@ -40,7 +40,6 @@ class Problem:
     paper: str  # the rate that the paper measured
     seed: int
     harmonics: float = HARMONICS
-    trials: int = 10
 
     @property
     def rate(self) -> float:
@@ -124,7 +123,6 @@ PROBLEMS = {
             paper="near 0",
             seed=2,
             harmonics=MANY_HARMONICS,
-            trials=5,  # M grows as n does, and time as n^3
         ),
     )
 }

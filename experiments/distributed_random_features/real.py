@@ -40,15 +40,9 @@ class RealSet:
     paper_shards: int  # and in m
     positive: int = 1  # the label of the one class
     scaled: bool = False  # to [0, 1], column by column
-    shard_rows: tuple[int, int] | None = None  # of the curves against m, where there are more
     trials: int = 3
     shard_trials: int = 10  # of the curves against m
     exact_trials: int = 3  # of KRR-DC
-
-    def against_shards(self) -> RealSet:
-        """Return the set with the rows of the curves against m."""
-        train, test = self.shard_rows or (self.train, self.test)
-        return replace(self, train=train, test=test)
 
     def alpha(self, shards: int) -> float:
         """Return the penalty against the mean of squares: lambda over the rows of a shard."""
@@ -59,15 +53,14 @@ SETS = {
     "covtype": RealSet(
         "covtype",
         12,
-        train=100_000,
-        test=20_000,
+        train=250_000,
+        test=50_000,
         bandwidth=2.0,
         penalty=2.0**-6,
         paper_components=300,
         paper_shards=50,
         positive=2,
         scaled=True,
-        shard_rows=(250_000, 50_000),
         trials=2,
         shard_trials=5,
         exact_trials=1,
@@ -75,13 +68,12 @@ SETS = {
     "susy": RealSet(
         "susy",
         13,
-        train=100_000,
-        test=20_000,
+        train=250_000,
+        test=50_000,
         bandwidth=2.0**2.5,
         penalty=2.0,
         paper_components=100,
         paper_shards=60,
-        shard_rows=(250_000, 50_000),
         trials=2,
         shard_trials=5,
         exact_trials=1,
@@ -113,7 +105,7 @@ class Size:
         """Return a set with as many rows and trials as are run."""
         if self.rows is None:
             return chosen
-        cut = replace(chosen, train=self.rows[0], test=self.rows[1], shard_rows=None)
+        cut = replace(chosen, train=self.rows[0], test=self.rows[1])
         return replace(cut, trials=2, shard_trials=2, exact_trials=1)
 
 

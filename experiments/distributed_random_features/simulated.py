@@ -89,17 +89,16 @@ def run(job: Job) -> list[Measured]:
     with threadpool_limits(limits=1):  # the same bits on any number of cores
         for n in size.sizes:
             for method in METHODS:
-                found.append(repeat(problem, method, n, trials_of(problem, method, n, size)))
+                found.append(repeat(problem, method, n, trials_of(method, n, size)))
             job.keep(found)
             job.progress(f"{problem.name}: n = {n}")
     return found
 
 
-def trials_of(problem: Problem, method: str, n: int, size: Size) -> int:
+def trials_of(method: str, n: int, size: Size) -> int:
     """Return how often a method is fitted to n rows."""
     exact = EXACT_TRIALS if n <= EXACT_ROWS else EXACT_LARGE_TRIALS
-    trials = min(size.repeats, problem.trials)
-    return min(trials, exact) if method == "KRR" else trials
+    return min(size.repeats, exact) if method == "KRR" else size.repeats
 
 
 def run_series(job: Job) -> list[Measured]:
@@ -109,7 +108,7 @@ def run_series(job: Job) -> list[Measured]:
         for variant in VARIANTS:
             for n in (n for n in job.size.sizes if n <= SERIES_ROWS):
                 for method in variant.methods:
-                    trials = trials_of(variant.problem, method, n, job.size)
+                    trials = trials_of(method, n, job.size)
                     row = repeat(variant.problem, method, n, trials, variant.constant)
                     found.append(replace(row, group=variant.group))
             job.keep(found)
