@@ -10,7 +10,7 @@ PYTHON ?= python3
 BIN    := $(VENV)/bin
 endif
 EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_features data_dependent_features \
-	distributed_ranking importance_labelling landmark_sampling learning_to_rank
+	distributed_ranking importance_labelling landmark_sampling learning_to_rank planning
 
 .PHONY: demo test test-all lint docs benchmarks experiments clean
 

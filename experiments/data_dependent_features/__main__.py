@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.data_dependent_features import figures, parts
-from experiments.data_dependent_features.measured import Excess, Measured
+from experiments.data_dependent_features import figures, parts, readings
+from experiments.data_dependent_features.measured import Excess, Measured, Reading
 from experiments.data_dependent_features.tables import markdown
 from experiments.scaffold.records import from_csv
 from experiments.scaffold.runner import Experiment, whole_part
@@ -22,13 +22,16 @@ PARTS = {
 
 def read(folder: Path, size: Any) -> dict[str, list[Any]]:
     """Return what each part has measured."""
-    kinds = {"made_up": Excess}
-    return {part: from_csv(folder / f"{part}.csv", kinds.get(part, Measured)) for part in PARTS}
+    kinds = {"made_up": Excess, "readings": Reading}
+    return {
+        part: from_csv(folder / f"{part}.csv", kinds.get(part, Measured))
+        for part in ("readings", *PARTS)
+    }
 
 
 EXPERIMENT = Experiment(
     __file__,
-    {name: whole_part(part) for name, part in PARTS.items()},
+    {"readings": readings.run} | {name: whole_part(part) for name, part in PARTS.items()},
     read,
     {
         "results.md": markdown,

@@ -26,6 +26,14 @@ Features: TypeAlias = Any
 
 PLAIN, LEVERAGE = "plain", "leverage"
 NONE, UNBIASED, LITERAL = "labels, none", "labels, unbiased", "labels, literal p/q"
+#: How the library calls them: sampling and weighting.
+DRAWN = {
+    PLAIN: ("plain", "none"),
+    LEVERAGE: ("leverage", "none"),
+    NONE: ("labels", "none"),
+    UNBIASED: ("labels", "unbiased"),
+    LITERAL: ("labels", "paper"),
+}
 #: Two more that take the weights apart: the draw of "unbiased" with no weights, and with q/p.
 REPEATED, INVERSE = "labels, none, with replacement", "labels, q/p"
 
@@ -89,8 +97,7 @@ def choose(
 ) -> dict[str, tuple[Features, float]]:
     """Return the functions of each method and the seconds for choosing them.
 
-    Weights do not change which functions are drawn: "unbiased" has ``sqrt(p / q)``, so the square
-    of it is the weight that equation (14) has as it is printed.
+    Weights do not change which functions are drawn with replacement.
     """
 
     def draw(sampling: str, weighting: str) -> tuple[Features, float]:
@@ -107,22 +114,11 @@ def choose(
         basis.fit(rows.X, rows.y)
         return basis.features_, time.process_time() - start
 
-    found: dict[str, tuple[Features, float]] = {}
-    if PLAIN in methods:
-        found[PLAIN] = draw("plain", "none")
-    if LEVERAGE in methods:
-        found[LEVERAGE] = draw("leverage", "none")
-    if NONE in methods:
-        found[NONE] = draw("labels", "none")
-    if {UNBIASED, LITERAL, REPEATED, INVERSE} & set(methods):
-        drawn, seconds = draw("labels", "unbiased")
-        variants = {
-            UNBIASED: drawn,
-            LITERAL: replace(drawn, weights=drawn.weights**2),
-            REPEATED: drawn.part,
-            INVERSE: replace(drawn, weights=drawn.weights**-2),
-        }
-        found |= {name: (variants[name], seconds) for name in variants if name in methods}
+    found = {name: draw(*DRAWN[name]) for name in methods if name in DRAWN}
+    if {REPEATED, INVERSE} & set(methods):
+        drawn, seconds = found[UNBIASED] if UNBIASED in found else draw(*DRAWN[UNBIASED])
+        found[REPEATED] = drawn.part, seconds
+        found[INVERSE] = replace(drawn, weights=drawn.weights**-2), seconds
     return {name: found[name] for name in methods}
 
 

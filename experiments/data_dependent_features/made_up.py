@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.data_dependent_features.measured import Excess
 from experiments.scaffold import Array
+from experiments.scaffold.local_ridge import averaged
 from experiments.scaffold.records import deviation, select
 from experiments.scaffold.runner import QUIET, Progress
 from mercer import Gaussian, RandomFeatures
@@ -29,24 +30,6 @@ def target(X: Array) -> Array:
     return np.asarray(np.sin(4 * X[:, 0]) + 0.5 * np.cos(3 * X[:, 1]))
 
 
-def averaged_paths(H: Array, Y: Array, alphas: Sequence[float], shards: int) -> Array:
-    """Return coefficients (alphas, M, outputs): A of all rows of a shard, b of its first ones.
-
-    Y has labels of the first rows of H. Without an intercept this is equation (10) of the paper,
-    where labels of the other rows are 0 and those that are known are multiplied by N*/N.
-    """
-    known = len(Y)
-    total = np.zeros((len(alphas), H.shape[1], Y.shape[1]))
-    for j in range(shards):
-        own = np.concatenate([np.arange(j, known, shards), np.arange(known + j, len(H), shards)])
-        labeled = own[own < known]
-        values, vectors = np.linalg.eigh(H[own].T @ H[own] / len(own))
-        b = vectors.T @ (H[labeled].T @ Y[labeled] / len(labeled))
-        for i, alpha in enumerate(alphas):
-            total[i] += vectors @ (b / (np.maximum(values, 0.0) + alpha)[:, None])
-    return total / shards
-
-
 def errors(trial: int, shards: int, labeled: int = LABELED, unlabeled: int = UNLABELED) -> Array:
     """Return the excess risk (methods, alphas, noises) of one draw of rows and noise."""
     rng = np.random.default_rng([SEED, trial])
@@ -58,7 +41,7 @@ def errors(trial: int, shards: int, labeled: int = LABELED, unlabeled: int = UNL
     Y = f[:labeled, None] + np.outer(unit, NOISES)  # every noise at once: fits are linear in y
     found = []
     for rows in (train[:labeled], train):
-        fitted = test @ averaged_paths(rows, Y, ALPHAS, shards)
+        fitted = test @ averaged(rows, Y, ALPHAS, shards)[0]
         found.append(np.mean((fitted - f[labeled + unlabeled :, None]) ** 2, axis=1))
     return np.array(found)
 

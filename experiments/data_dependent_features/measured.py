@@ -29,6 +29,53 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """One method on EEG eye state with what the paper's lambda may mean, in every split."""
+
+    figure: str
+    method: str
+    reading: str
+    components: int  # M
+    shards: int  # m
+    unlabeled: int  # rows without labels
+    alpha: float
+    accuracies: tuple[float, ...]
+
+    @property
+    def accuracy(self) -> float:
+        """The mean over splits."""
+        return float(np.mean(self.accuracies))
+
+    @property
+    def accuracy_sd(self) -> float:
+        """The standard deviation over splits."""
+        return deviation(self.accuracies)
+
+    def over(self, other: Reading) -> Gain:
+        """Return how much more accurate this one is on the same splits."""
+        gains = np.subtract(self.accuracies, other.accuracies)
+        error = deviation(gains) / np.sqrt(len(gains))
+        return Gain(float(gains.mean()), float(error), int(np.sum(gains > 0)), len(gains))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A mean difference, its standard error, and in how many splits it is above 0.
+
+    >>> print(Gain(0.0123, 0.004, 9, 10))
+    +0.012 ± 0.004, 9 of 10
+    """
+
+    mean: float
+    error: float
+    better: int
+    splits: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.3f} ± {self.error:.3f}, {self.better} of {self.splits}"
+
+
+@dataclass(frozen=True)
 class Excess:
     """Both methods on the made-up regression: excess risk, means over trials."""
 

@@ -54,6 +54,8 @@ class Size:
     alphas: tuple[float, ...] = (2.0**-16, 2.0**-13, 2.0**-10, 2.0**-7, 2.0**-4)
     penalty_components: int = 448
     penalty_partitions: tuple[int, ...] = (10, 100)
+    reading_splits: tuple[int, ...] = tuple(range(10))  # as many as in the paper
+    reading_partitions: tuple[int, ...] = tuple(range(10, 101, 10))
     made_up_repeats: int = made_up.TRIALS
     made_up_partitions: tuple[int, ...] = made_up.PARTITIONS
 
@@ -72,6 +74,8 @@ SMALL = Size(
     alphas=(2.0**-10, 2.0**-4),
     penalty_components=20,
     penalty_partitions=(4,),
+    reading_splits=(0, 1),
+    reading_partitions=(4, 10),
     made_up_repeats=3,
     made_up_partitions=(1, 30),
 )

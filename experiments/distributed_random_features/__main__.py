@@ -9,7 +9,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from experiments.distributed_random_features import figures, real, simulated
+from experiments.distributed_random_features import by_shards, figures, real, simulated
+from experiments.distributed_random_features.by_shards import BY_SHARDS
+from experiments.distributed_random_features.kernel import HARMONICS
 from experiments.distributed_random_features.measured import Measured
 from experiments.distributed_random_features.problems import PROBLEMS, Problem
 from experiments.distributed_random_features.real import EXACT, SETS, RealSet
@@ -21,10 +23,11 @@ from experiments.scaffold.runner import Experiment, Job, Kept, Maker, whole_part
 PARTS: dict[str, Callable[[Job], Kept]] = {
     "fits": lambda job: {"fits.csv": columns_csv(simulated.fits())},
     **dict.fromkeys(PROBLEMS, simulated.run),
+    "series": simulated.run_series,
     "constants": whole_part(simulated.run_constants),
 }
 for _name in SETS:
-    PARTS |= {_name: real.run, _name + EXACT: real.run_exact}
+    PARTS |= {_name: real.run, _name + EXACT: real.run_exact, _name + BY_SHARDS: by_shards.run}
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,9 @@ def of_problem(problem: Problem) -> Maker:
     """Return what draws a simulated problem."""
 
     def draw(results: Results) -> Figure | None:
-        found = results.parts[problem.name]
-        return figures.draw_problem(found, problem) if found else None
+        found, series = results.parts[problem.name], results.parts["series"]
+        others = series if problem.harmonics != HARMONICS else []
+        return figures.draw_problem(found, problem, others) if found else None
 
     return draw
 
@@ -55,8 +59,9 @@ def of_set(chosen: RealSet) -> Maker:
     """Return what draws a real set."""
 
     def draw(results: Results) -> Figure | None:
-        found, exact = (results.parts[chosen.name + kind] for kind in ("", EXACT))
-        return figures.draw_real([*found, *exact], chosen) if found else None
+        kinds = ("", EXACT, BY_SHARDS)
+        found, exact, by_m = (results.parts[chosen.name + kind] for kind in kinds)
+        return figures.draw_real([*found, *exact], by_m, chosen) if found or by_m else None
 
     return draw
 

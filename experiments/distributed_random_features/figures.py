@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from experiments.distributed_random_features.by_shards import OF_ALL, OF_MEAN, OF_SHARD
 from experiments.distributed_random_features.measured import Measured
 from experiments.distributed_random_features.problems import PROBLEMS, Problem
 from experiments.distributed_random_features.real import (
     FEATURES,
     FIXED_COMPONENTS,
     FIXED_SHARDS,
-    SHARDS,
     RealSet,
 )
-from experiments.distributed_random_features.simulated import METHODS, SHOWN
-from experiments.distributed_random_features.summary import most_shards, slope
+from experiments.distributed_random_features.simulated import METHODS, SHOWN, VARIANTS
+from experiments.distributed_random_features.summary import slope
 from experiments.scaffold import Array
 from experiments.scaffold.figures import BLUE, GRAY, INK, ORANGE, PURPLE, log_x, panels, room
 from experiments.scaffold.records import columns, select
@@ -32,6 +32,12 @@ COLOR = {
 MARKER = {"KRR": "^", "DKRR": "s", "KRR-RF": "D", "DKRR-RF": "o"}
 #: The names of the paper.
 NAME = {"KRR": "KRR", "DKRR": "KRR-DC", "KRR-RF": "KRR-RF", "DKRR-RF": "DKRR-RF"}
+#: What lambda may count against.
+READING_LOOK: dict[str, Any] = {
+    OF_SHARD: {"color": BLUE, "marker": "o"},
+    OF_ALL: {"color": ORANGE, "marker": "s"},
+    OF_MEAN: {"color": PURPLE, "marker": "^"},
+}
 
 
 def draw_fits(curves: dict[str, Array]) -> Figure:
@@ -59,22 +65,30 @@ def draw_fits(curves: dict[str, Array]) -> Figure:
     return figure
 
 
-def draw_problem(found: Sequence[Measured], problem: Problem) -> Figure:
-    """Draw the rate of DKRR-RF, the errors of all methods, and their times (figures 6 to 8)."""
+def draw_problem(
+    found: Sequence[Measured], problem: Problem, series: Sequence[Measured] = ()
+) -> Figure:
+    """Draw the rate of DKRR-RF, the errors of all methods, and their times (figures 6 to 8).
+
+    ``series`` has the same problem with other harmonics, which get a panel of their own.
+    """
     curves = {method: select(found, group=problem.name, method=method) for method in METHODS}
-    figure, (rate, errors, times) = _panels(3)
+    if series:
+        figure, grid = panels((9.5, 8.4), rows=2, columns=2, dpi=120)
+        (rate, *middle), (errors, times) = grid
+    else:
+        figure, (rate, *middle, errors, times) = _panels(3)
     ours = curves["DKRR-RF"]
     n, mean, sd = columns(ours, "rows", "error", "error_sd")
     power, _ = slope(ours)
     color = COLOR["DKRR-RF"]
     rate.errorbar(n, mean, sd, color=color, marker="o", linestyle="", capsize=2, label="DKRR-RF")
-    middle = np.exp(np.log(mean).mean())
+    center = np.exp(np.log(mean).mean())
     scaled = n / np.exp(np.log(n).mean())
-    rate.plot(n, middle * scaled**power, color=color, label=f"fitted: n^{power:.2f}")
-    expected = middle * scaled**-problem.rate
-    rate.plot(n, expected, color=GRAY, linestyle="--", label=f"theory: n^{-problem.rate:g}")
+    rate.plot(n, center * scaled**power, color=color, label=f"fitted: n^{power:.2f}")
+    expected = center * scaled**-problem.rate
+    rate.plot(n, expected, color=GRAY, linestyle="--", label=f"theory: n^{0 - problem.rate:g}")
     rate.set_title(f"Rate, r = {problem.r:g}, $\\gamma$ = {problem.gamma:g} ({problem.name})")
-    rate.set_ylabel("excess risk")
     for method, rows in curves.items():
         n, mean, taken, shards = columns(rows, "rows", "error", "seconds", "shards")
         look = {"color": COLOR[method], "marker": MARKER[method]}
@@ -83,11 +97,14 @@ def draw_problem(found: Sequence[Measured], problem: Problem) -> Figure:
         if method.startswith("DKRR"):
             look = {**look, "linestyle": ":", "markersize": 3}
             times.plot(n, taken / shards, label=f"{NAME[method]}, over m", **look)
+    for axes in middle:
+        _draw_series(axes, ours, series, problem)
     errors.set_title("Excess risk")
-    errors.set_ylabel("excess risk")
     times.set_title("Training time")
     times.set_ylabel("seconds")
-    for axes in (rate, errors, times):
+    for axes in (rate, *middle, errors):
+        axes.set_ylabel("excess risk")
+    for axes in (rate, *middle, errors, times):
         log_x(axes, [1000, 2000, 5000, 10_000])
         axes.set_yscale("log")
         axes.set_xlabel("rows n")
@@ -96,40 +113,64 @@ def draw_problem(found: Sequence[Measured], problem: Problem) -> Figure:
     return figure
 
 
-def draw_real(found: Sequence[Measured], chosen: RealSet) -> Figure:
-    """Draw the error against M and against m (figures 12 to 14)."""
-    figure, (left, right) = _panels(2)
+def _draw_series(
+    axes: Any, ours: Sequence[Measured], series: Sequence[Measured], problem: Problem
+) -> None:
+    """Draw DKRR-RF for several numbers of harmonics at the constant of the figure."""
+    same = [one for one in VARIANTS if (one.name, one.constant) == (problem.name, problem.constant)]
+    curves = {one.harmonics: select(series, group=one.group, method="DKRR-RF") for one in same}
+    curves[problem.harmonics] = list(ours)
+    colors = (ORANGE, PURPLE, BLUE, INK)
+    for (harmonics, rows), color, marker in zip(
+        sorted(curves.items()), colors, "s^oD", strict=False
+    ):
+        if rows:
+            n, mean = columns(rows, "rows", "error")
+            name = f"{harmonics:,.0f}: n^{slope(rows)[0]:.2f}"
+            if np.isinf(harmonics):
+                name = "all, over 10,000 test rows"
+            axes.plot(n, mean, color=color, marker=marker, label=name)
+    axes.set_title("DKRR-RF by the number of harmonics")
+
+
+def draw_real(found: Sequence[Measured], by_shards: Sequence[Measured], chosen: RealSet) -> Figure:
+    """Draw the error against M and against m, and its rise with m (figures 12 to 14)."""
+    figure, (left, middle, right) = _panels(3)
     rows = select(found, group=FEATURES, method="DKRR-RF")
-    M, mean, sd = columns(rows, "components", "error", "error_sd")
-    look: dict[str, Any] = {"color": COLOR["DKRR-RF"], "marker": "o", "capsize": 2}
-    left.errorbar(M, mean, sd, label="DKRR-RF", **look)
+    if rows:
+        M, mean, sd = columns(rows, "components", "error", "error_sd")
+        look: dict[str, Any] = {"color": COLOR["DKRR-RF"], "marker": "o", "capsize": 2}
+        left.errorbar(M, mean, sd, label="DKRR-RF", **look)
+        left.set_title(f"{chosen.name}: {rows[0].rows:,} rows, m = {FIXED_SHARDS}")
     for row in select(found, group=FEATURES, method="DKRR"):
         left.axhline(row.error, color=COLOR["DKRR"], linestyle="--", label="KRR-DC")
-    left.axvline(
-        chosen.paper_components,
-        color=GRAY,
-        linestyle=":",
-        label=f"knee in the paper, M = {chosen.paper_components}",
-    )
-    left.set_title(f"{chosen.name}: {chosen.train:,} rows, m = {FIXED_SHARDS}")
-    alone = select(found, group=SHARDS, method="KRR-RF")
-    rows = alone + select(found, group=SHARDS, method="DKRR-RF")
-    m, mean, sd = columns(rows, "shards", "error", "error_sd")
-    right.errorbar(m, mean, sd, label="DKRR-RF", **look)
-    for row in alone:
-        right.axhline(row.error, color=COLOR["KRR-RF"], linestyle="--", label="KRR-RF (m = 1)")
-    knee = most_shards(rows)
-    paper = chosen.paper_shards
-    right.axvline(knee, color=COLOR["DKRR-RF"], linestyle=":", label=f"knee here, m = {knee}")
-    right.axvline(paper, color=GRAY, linestyle=":", label=f"knee in the paper, m = {paper}")
-    right.set_xlabel("shards m")
-    right.set_title(f"{chosen.name}: M = {FIXED_COMPONENTS}")
-    for axes in (left, right):
-        axes.set_ylabel("share of test rows in the wrong class")
+    at = chosen.paper_components
+    left.axvline(at, color=GRAY, linestyle=":", label=f"knee in the paper, M = {at}")
+    left.set_xlabel("random features M")
+    low, high = left.get_ylim()
+    left.set_ylim(low - 0.05 * (high - low), high)  # no line on the frame
     left.legend(loc="upper right")
-    right.set_ylim(None, right.get_ylim()[1] + 0.35 * np.ptp(mean))  # room for the legend
-    right.legend(loc="upper left")
-    left.set_xlabel("random features M (bars: one standard deviation over trials)")
+    for reading, look in READING_LOOK.items():
+        rows = select(by_shards, group=reading)
+        if not rows:
+            continue
+        m, mean, sd = columns(rows, "shards", "error", "error_sd")
+        name = f"$\\lambda$ against the {reading}"
+        right.plot(m, 100 * (mean / mean[0] - 1), label=name, **look)
+        if reading != OF_MEAN:
+            middle.errorbar(m, mean, sd, capsize=2, label=name, **look)
+    middle.set_title(f"M = {FIXED_COMPONENTS}")
+    right.set_title("Rise over one shard")
+    right.set_ylabel("% of the error at m = 1")
+    for axes in (left, middle):
+        axes.set_ylabel("share of test rows in the wrong class")
+    for axes in (middle, right):
+        paper = chosen.paper_shards
+        axes.axvline(paper, color=GRAY, linestyle=":", label=f"knee in the paper, m = {paper}")
+        log_x(axes, [1, 5, 10, 50, 100, 500])
+        axes.set_xlabel("shards m")
+        room(axes, 0.35)
+        axes.legend(loc="upper left")
     return figure
 
 

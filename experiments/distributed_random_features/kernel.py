@@ -1,4 +1,4 @@
-"""The periodic spline with finitely many harmonics, which the paper's harder problems need."""
+"""The periodic spline with some harmonics, or with all, which the paper's harder problems need."""
 
 from __future__ import annotations
 
@@ -8,37 +8,82 @@ from functools import lru_cache
 
 import numpy as np
 
+from experiments.distributed_random_features.closed_form import order_half, order_one
 from experiments.scaffold import Array
 from mercer.kernels import Kernel
 
 #: As many harmonics as the authors sum in code that they published.
 HARMONICS = 500
-#: Points of the table. Between them values are interpolated, to 1e-4 of the highest harmonic.
-TABLE = 2**17
+#: All harmonics.
+ALL = np.inf
+#: Splines with all harmonics, by order.
+CLOSED = {0.5: order_half, 1.0: order_one}
+
+
+def table_points(harmonics: float) -> int:
+    """Return how many values are tabulated: 16 or more to a wave of the highest harmonic.
+
+    >>> table_points(500), table_points(2**18)
+    (131072, 4194304)
+    """
+    return max(2**17, 2 ** int(np.ceil(np.log2(16 * harmonics))))
 
 
 @lru_cache(maxsize=8)
 def _table(order: float, harmonics: int) -> Array:
-    spectrum = np.zeros(TABLE // 2 + 1)
-    spectrum[0] = TABLE
+    points = table_points(harmonics)
+    spectrum = np.zeros(points // 2 + 1)
+    spectrum[0] = points
     k = np.arange(1, 1 + (1 if np.isinf(order) else harmonics))
-    spectrum[k] = TABLE * k ** (-order)
-    values = np.fft.irfft(spectrum, n=TABLE)
+    spectrum[k] = points * k ** (-order)
+    values = np.fft.irfft(spectrum, n=points)
     return np.append(values, values[0])
 
 
-def spline(t: Array, order: float, harmonics: int = HARMONICS) -> Array:
+def spline(t: Array, order: float, harmonics: float = HARMONICS) -> Array:
     """Return ``1 + 2 sum_(1 <= k <= harmonics) cos(2 pi k t) / k^order``.
+
+    Finite sums are interpolated in a table, sums of all harmonics have closed forms.
 
     >>> spline(np.array([0.0, 0.5]), np.inf)
     array([ 3., -1.])
     """
-    table = _table(float(order), harmonics)
-    position = np.mod(t, 1.0) * TABLE
-    left = np.minimum(position.astype(np.intp), TABLE - 1)
+    if np.isinf(harmonics) and order in CLOSED:
+        return CLOSED[order](t)
+    table = _table(float(order), int(min(harmonics, HARMONICS) if np.isinf(order) else harmonics))
+    points = len(table) - 1
+    position = np.mod(t, 1.0) * points
+    left = np.minimum(position.astype(np.intp), points - 1)
     position -= left
     below = table[left]
     return np.asarray(below + position * (table[left + 1] - below))
+
+
+def distance(
+    knots: Array, coefficients: Array, order: float, target_order: float, harmonics: int
+) -> float:
+    """Return the squared L2 distance of ``sum_j c_j spline(x - w_j)`` to a spline around 0.
+
+    Parseval: the harmonic k of the sum is that of one spline times ``sum_j c_j exp(-2 pi i k
+    w_j)``, which one Fourier transform gives for all k, from coefficients on a grid.
+
+    >>> w, c = np.array([0.3, 0.77]), np.array([1.0, -2.0])
+    >>> x = np.arange(1024) / 1024
+    >>> slow = np.mean((spline(x[:, None] - w, 0.5) @ c - spline(x, 1.0)) ** 2)
+    >>> bool(np.isclose(distance(w, c, 0.5, 1.0, 500), slow, rtol=1e-5))
+    True
+    """
+    points = table_points(harmonics)
+    position = np.mod(knots, 1.0) * points
+    left = position.astype(np.intp)
+    share = position - left
+    at = np.zeros(points)
+    np.add.at(at, left % points, coefficients * (1 - share))
+    np.add.at(at, (left + 1) % points, coefficients * share)
+    waves = np.fft.rfft(at)[: harmonics + 1]
+    k = np.arange(1, harmonics + 1)
+    rest = waves[1:] * k**-order - k**-target_order
+    return float(abs(waves[0] - 1) ** 2 + 2 * np.sum(abs(rest) ** 2))
 
 
 @dataclass(frozen=True)
@@ -47,7 +92,7 @@ class CutFeatures:
 
     knots: Array  # (M,)
     order: float
-    harmonics: int
+    harmonics: float
 
     @property
     def size(self) -> int:
@@ -67,7 +112,8 @@ class CutSpline(Kernel):
     """The periodic spline kernel on [0, 1] without the harmonics above a number.
 
     Order 1, which gamma = 1 asks for, is the harmonic series at x = z: without a cut K(x, x) is
-    infinite, and ``mercer.PeriodicSpline`` rightly refuses it.
+    infinite, and ``mercer.PeriodicSpline`` rightly refuses it. Its random features are finite
+    except at their knots, so they can do without a cut (``harmonics=ALL``).
 
     >>> CutSpline(order=1.0)(np.array([[0.25]])).round(3)  # 1 + 2 (1 + 1/2 + ... + 1/500)
     array([[14.586]])
@@ -76,7 +122,7 @@ class CutSpline(Kernel):
     bounded = True
     scratch = 7
 
-    def __init__(self, order: float = 1.0, harmonics: int = HARMONICS) -> None:
+    def __init__(self, order: float = 1.0, harmonics: float = HARMONICS) -> None:
         self.order = order
         self.harmonics = harmonics
 

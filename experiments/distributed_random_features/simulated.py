@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
+from experiments.distributed_random_features.kernel import ALL, HARMONICS
 from experiments.distributed_random_features.measured import Measured, measured
 from experiments.distributed_random_features.problems import GRID, PROBLEMS, Problem
 from experiments.distributed_random_features.real import Size
@@ -24,6 +27,40 @@ CONSTANTS = (1.0, 2.0, 4.0, 8.0)
 WITH_CONSTANTS = ("easy", "general")
 #: Sizes of the fits in figure 5.
 SHOWN = (100, 1000)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A harder problem with other harmonics, or with another constant C, than in its figure."""
+
+    name: str
+    harmonics: float
+    constant: float
+    methods: tuple[str, ...] = METHODS
+
+    @property
+    def problem(self) -> Problem:
+        """Return the problem with these harmonics."""
+        return replace(PROBLEMS[self.name], harmonics=self.harmonics)
+
+    @property
+    def group(self) -> str:
+        """Return how it is called in tables."""
+        shown = "all" if np.isinf(self.harmonics) else f"{self.harmonics:.0f}"
+        return f"{self.name} K={shown} C={self.constant:g}"
+
+
+#: The most rows of these.
+SERIES_ROWS = 7000
+RANDOM = ("KRR-RF", "DKRR-RF")
+VARIANTS = (
+    Variant("difficult", HARMONICS, 1 / 4),
+    Variant("difficult", HARMONICS, 1 / 16, RANDOM),
+    Variant("difficult", HARMONICS, 1 / 64, RANDOM),
+    Variant("difficult", 2**13, 1 / 4),
+    Variant("difficult", ALL, 1 / 4, RANDOM),  # the exact kernel is infinite at its own rows
+    Variant("general", 2**18, 4.0),
+)
 
 
 def estimator(
@@ -52,10 +89,30 @@ def run(job: Job) -> list[Measured]:
     with threadpool_limits(limits=1):  # the same bits on any number of cores
         for n in size.sizes:
             for method in METHODS:
-                exact = EXACT_TRIALS if n <= EXACT_ROWS else EXACT_LARGE_TRIALS
-                many = min(size.repeats, exact) if method == "KRR" else size.repeats
-                found.append(repeat(problem, method, n, many))
+                found.append(repeat(problem, method, n, trials_of(method, n, size)))
+            job.keep(found)
             job.progress(f"{problem.name}: n = {n}")
+    return found
+
+
+def trials_of(method: str, n: int, size: Size) -> int:
+    """Return how often a method is fitted to n rows."""
+    exact = EXACT_TRIALS if n <= EXACT_ROWS else EXACT_LARGE_TRIALS
+    return min(size.repeats, exact) if method == "KRR" else size.repeats
+
+
+def run_series(job: Job) -> list[Measured]:
+    """Measure the harder problems with other numbers of harmonics, and with other constants."""
+    found: list[Measured] = []
+    with threadpool_limits(limits=1):
+        for variant in VARIANTS:
+            for n in (n for n in job.size.sizes if n <= SERIES_ROWS):
+                for method in variant.methods:
+                    trials = trials_of(method, n, job.size)
+                    row = repeat(variant.problem, method, n, trials, variant.constant)
+                    found.append(replace(row, group=variant.group))
+            job.keep(found)
+            job.progress(variant.group)
     return found
 
 
@@ -86,7 +143,7 @@ def repeat(
         start = time.perf_counter()
         model.fit(X, y)
         seconds.append(time.perf_counter() - start)
-        errors.append(problem.excess(model.predict(GRID)))
+        errors.append(problem.excess(model, trial))
     components = problem.components(n, constant) if method.endswith("RF") else 0
     shards = problem.shards(n, constant) if method.startswith("DKRR") else 1
     setting = (n, components, shards, problem.alpha(n))

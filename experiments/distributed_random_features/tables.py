@@ -1,4 +1,4 @@
-"""What was measured, as Markdown."""
+"""What was measured, as Markdown: the simulated problems here, real data next door."""
 
 from __future__ import annotations
 
@@ -8,27 +8,17 @@ import numpy as np
 
 from experiments.distributed_random_features.measured import Measured
 from experiments.distributed_random_features.problems import PROBLEMS
-from experiments.distributed_random_features.real import (
-    FEATURES,
-    FIXED_COMPONENTS,
-    FIXED_SHARDS,
-    SETS,
-    SHARDS,
-    RealSet,
+from experiments.distributed_random_features.real_tables import LABEL, error, real_data
+from experiments.distributed_random_features.simulated import (
+    CONSTANTS,
+    METHODS,
+    VARIANTS,
+    WITH_CONSTANTS,
 )
-from experiments.distributed_random_features.simulated import CONSTANTS, METHODS, WITH_CONSTANTS
 from experiments.distributed_random_features.simulated import group as group_name
-from experiments.distributed_random_features.summary import (
-    TOLERANCE,
-    TOLERANCES,
-    fewest_components,
-    most_shards,
-    slope,
-)
+from experiments.distributed_random_features.summary import slope
 from experiments.scaffold.records import select
 from experiments.scaffold.tables import Table, page
-
-LABEL = {"KRR": "KRR", "DKRR": "KRR-DC", "KRR-RF": "KRR-RF", "DKRR-RF": "DKRR-RF"}
 
 
 def markdown(parts: Mapping[str, Sequence[Measured]]) -> str:
@@ -46,14 +36,11 @@ def markdown(parts: Mapping[str, Sequence[Measured]]) -> str:
             if select(simulated, group=problem.name, method="DKRR-RF"):
                 title = f"## {problem.name.capitalize()} problem (figure {problem.figure})"
                 texts += [title, *errors_and_times(simulated, problem.name)]
+    if parts.get("series"):
+        texts += ["## Rates by harmonics and constants", *series([*parts["series"], *simulated])]
     if parts.get("constants"):
         texts += ["## Rate of DKRR-RF by the constant C", *constants(parts["constants"])]
-    texts += ["## Knees (figures 12 to 14)", *knees(parts)]
-    for name, chosen in SETS.items():
-        rows = [*parts.get(name, []), *parts.get(f"{name}_exact", [])]
-        title = f"## {name} (figure {chosen.figure})"
-        texts += [title, *(real(rows) if rows else [f"Not run: {name} was not at hand."])]
-    return page("distributed_random_features", about, *texts)
+    return page("distributed_random_features", about, *texts, *real_data(parts))
 
 
 def rates(found: Sequence[Measured]) -> list[str]:
@@ -79,7 +66,7 @@ def errors_and_times(found: Sequence[Measured], name: str) -> list[str]:
         by_method = dict(zip(METHODS, rows, strict=True))
         ours, local = by_method["DKRR-RF"], by_method["DKRR"]
         n = str(ours.rows)
-        cells = [_error(row) for row in rows]
+        cells = [error(row) for row in rows]
         errors.add([n, str(ours.components), str(ours.shards), *cells])
         shares = [f"{row.seconds / row.shards:.3f}" for row in (local, ours)]
         times.add([n, *(f"{row.seconds:.3f}" for row in rows), *shares])
@@ -92,6 +79,30 @@ def errors_and_times(found: Sequence[Measured], name: str) -> list[str]:
     ]
 
 
+def series(found: Sequence[Measured]) -> list[str]:
+    """Return rates, and the first and last errors of DKRR-RF, by harmonics and constants."""
+    head = ["problem", "harmonics", "C", *(f"rate, {LABEL[name]}" for name in METHODS)]
+    table = Table([*head, "DKRR-RF, first n", "DKRR-RF, last n"])
+    as_drawn = [
+        (name, PROBLEMS[name].harmonics, PROBLEMS[name].constant, name)
+        for name in ("difficult", "general")
+    ]
+    others = [(one.name, one.harmonics, one.constant, one.group) for one in VARIANTS]
+    for name, harmonics, constant, group in sorted(as_drawn + others, key=_order):
+        ours = select(found, group=group, method="DKRR-RF")
+        if ours:
+            shown = "all" if np.isinf(harmonics) else f"{harmonics:.0f}"
+            cells = [name, shown, f"{constant:g}"]
+            cells += [_rate(select(found, group=group, method=method)) for method in METHODS]
+            table.add([*cells, error(ours[0]), error(ours[-1])])
+    about = (
+        "With all harmonics the error is the mean over 10000 rows drawn to test on, as in the "
+        "paper; its expectation is infinite, so rates of it are rough. Otherwise it is the squared "
+        "L2 distance."
+    )
+    return [about, str(table)]
+
+
 def constants(found: Sequence[Measured]) -> list[str]:
     """Return rates and errors for every constant."""
     table = Table(["problem", "C", "rate", "first n: M, m", "error", "last n: M, m", "error"])
@@ -102,75 +113,16 @@ def constants(found: Sequence[Measured]) -> list[str]:
                 cells = [problem.name, f"{constant:g}", _rate(rows)]
                 for row in (rows[0], rows[-1]):
                     cells.append(f"{row.rows}: {row.components}, {row.shards}")
-                    cells.append(_error(row))
+                    cells.append(error(row))
                 table.add(cells)
     return [str(table)]
 
 
-def knees(parts: Mapping[str, Sequence[Measured]]) -> list[str]:
-    """Return where errors leave those of the methods they stand in for."""
-    shares = [f"{tolerance:.0%}" for tolerance in TOLERANCES]
-    in_m = Table(["set", "rows", *shares, "rows a shard", "paper", "paper's rows a shard"])
-    own = [f"{share} of M = largest" for share in shares]
-    in_M = Table(["set", *(f"{share} of KRR-DC" for share in shares), *own, "paper"])
-    for name, chosen in SETS.items():
-        rows = [*parts.get(name, []), *parts.get(f"{name}_exact", [])]
-        if not rows:
-            missing = ["-"] * len(TOLERANCES)
-            in_m.add([f"{name} (not run)", "-", *missing, "-", *_paper(chosen)])
-            in_M.add([f"{name} (not run)", *missing, *missing, str(chosen.paper_components)])
-            continue
-        cut = select(rows, group=SHARDS)
-        curve = [row for way in ("KRR-RF", "DKRR-RF") for row in select(cut, method=way)]
-        if curve:
-            found = [most_shards(curve, tolerance) for tolerance in TOLERANCES]
-            local = f"{chosen.train / most_shards(curve, TOLERANCE):.0f}"
-            cells = [f"{m}" for m in found]
-            in_m.add([name, str(chosen.train), *cells, local, *_paper(chosen)])
-        varied = select(rows, group=FEATURES)
-        curve, exact = (select(varied, method=name) for name in ("DKRR-RF", "DKRR"))
-        if curve:
-            cells = []  # beside KRR-DC, then beside its own error at the largest M
-            for rows_of in (exact, curve):
-                if not rows_of:
-                    cells += ["not run"] * len(TOLERANCES)
-                    continue
-                found_M = [fewest_components(curve, rows_of[-1].error, t) for t in TOLERANCES]
-                cells += ["none" if M is None else str(M) for M in found_M]
-            in_M.add([name, *cells, str(chosen.paper_components)])
-    return [
-        f"Knee in m, M = {FIXED_COMPONENTS}: the last m before the mean error of DKRR-RF exceeds "
-        f"that of KRR-RF (m = 1) by the share in the head; rows a shard at {TOLERANCE:.0%}.",
-        str(in_m),
-        f"Knee in M, m = {FIXED_SHARDS}: the first M from which the mean error of DKRR-RF stays "
-        "within the share in the head of the error of KRR-DC, or of its own at the largest M.",
-        str(in_M),
-    ]
-
-
-def _paper(chosen: RealSet) -> list[str]:
-    return [str(chosen.paper_shards), f"{250_000 / chosen.paper_shards:.0f}"]
-
-
-def real(rows: Sequence[Measured]) -> list[str]:
-    """Return the errors of one set against M and against m."""
-    texts = []
-    for group, column in ((FEATURES, "components"), (SHARDS, "shards")):
-        table = Table([{"components": "M", "shards": "m"}[column], "method", "error", "seconds"])
-        for row in (row for row in rows if row.group == group):
-            key = getattr(row, column)
-            cells = [f"{key}" if key else "-", LABEL[row.method]]
-            table.add([*cells, _error(row), f"{row.seconds:.2f}"])
-        fixed = f"m = {FIXED_SHARDS}" if group == FEATURES else f"M = {FIXED_COMPONENTS}"
-        texts += [f"Share of test rows in the wrong class, {fixed}.", str(table)]
-    return texts
-
-
 def _rate(rows: Sequence[Measured]) -> str:
-    power, error = slope(rows)
-    return "-" if np.isnan(power) else f"{-power:.2f} ± {error:.2f}"
+    power, spread = slope(rows)
+    return "-" if np.isnan(power) else f"{-power:.2f} ± {spread:.2f}"
 
 
-def _error(row: Measured) -> str:
-    spread = f" ± {row.error_sd:.2g}" if row.trials > 1 else " (1 trial)"
-    return f"{row.error:.4f}{spread}" if row.error > 0.01 else f"{row.error:.3g}{spread}"
+def _order(row: tuple[str, float, float, str]) -> tuple[str, float, float]:
+    name, harmonics, constant, _ = row
+    return name, harmonics, -constant

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments.data_dependent_features import eeg, made_up, parts
+from experiments.data_dependent_features import eeg, made_up, parts, readings
 from experiments.data_dependent_features.__main__ import EXPERIMENT
 from experiments.data_dependent_features.measured import Excess
 from experiments.data_dependent_features.parts import SMALL
 from experiments.data_dependent_features.tables import markdown
 from experiments.scaffold.data import AbsentError
+from experiments.scaffold.local_ridge import averaged
 from experiments.scaffold.records import as_csv, select
-from experiments.scaffold.runner import QUIET
+from experiments.scaffold.runner import QUIET, Job
 
 from mercer import Gaussian, KernelRegressor
 
@@ -82,14 +83,14 @@ def test_weights_are_powers_of_each_other():
     np.testing.assert_array_equal(bare.phase, literal.part.phase)
 
 
-def test_the_made_up_path_is_the_library_and_equation_10():
+def test_averaged_fits_are_the_library_and_equation_10():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (90, 2))
     y = made_up.target(X)
     known, shards, alpha = 30, 3, 1e-3
     basis = eeg.RandomFeatures(20, kernel=Gaussian(0.5), random_state=0).fit(X)
     H = basis.transform(X)
-    path = H @ made_up.averaged_paths(H, y[:known, None], [alpha], shards)[0]
+    path = H @ averaged(H, y[:known, None], [alpha], shards)[0][0]
     model = KernelRegressor(
         Gaussian(0.5),
         eeg.GivenFeatures(basis.features_),
@@ -120,3 +121,50 @@ def test_help_has_to_be_clear():
 
     assert made_up.break_even(levels(0.01), 1, 0.0) == 0.1
     assert made_up.break_even(levels(0.1), 1, 0.0) is None
+
+
+def test_readings_have_every_figure_on_the_same_splits(run):
+    found, text = run.results["readings"], run.text()
+    assert {len(row.accuracies) for row in found} == {2}
+    for figure in (readings.COMPONENTS, readings.UNLABELED, readings.PARTITIONS):
+        for method in readings.WAYS:
+            for reading in readings.READINGS:
+                assert select(found, figure=figure, method=method, reading=reading)
+    (alone,) = select(
+        select(found, figure=readings.UNLABELED, method=eeg.LITERAL),
+        reading=readings.OF_SHARD,
+        unlabeled=0,
+    )
+    (more,) = select(
+        select(found, figure=readings.UNLABELED, method=eeg.LITERAL),
+        reading=readings.OF_SHARD,
+        unlabeled=300,
+    )
+    gain = more.over(alone)
+    assert gain.mean == pytest.approx(more.accuracy - alone.accuracy)
+    assert gain.better == sum(np.subtract(more.accuracies, alone.accuracies) > 0)
+    assert alone.over(alone).mean == alone.over(alone).better == 0
+    assert alone.alpha == pytest.approx(2**-4 * 4 / 200, rel=1e-4)
+    assert more.alpha == pytest.approx(2**-4 * 4 / 500, rel=1e-4)
+    assert str(gain) in text
+
+
+def test_unlabeled_rows_help_with_the_weights_of_the_paper_on_eeg(tmp_path):
+    size = replace(
+        parts.FULL,
+        reading_splits=(0,),
+        labeled=1000,
+        unlabeled=(0, 4000),
+        semi_components=300,
+        components=(),
+        reading_partitions=(20,),
+    )
+    try:
+        found = readings.run(Job("readings", size, tmp_path))
+    except AbsentError as error:
+        pytest.skip(f"EEG eye state is not at hand: {error}")
+    for reading in (readings.OF_SHARD, readings.OF_ALL):
+        for figure in (readings.UNLABELED, readings.PARTITIONS):
+            rows = select(found, figure=figure, method=eeg.LITERAL, reading=reading)
+            (alone,), (more,) = (select(rows, unlabeled=count) for count in (0, 4000))
+            assert more.accuracy > alone.accuracy + 0.01

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import mpmath
 import numpy as np
 import pytest
-from experiments.distributed_random_features import real, simulated
+from experiments.distributed_random_features import by_shards, real, simulated
 from experiments.distributed_random_features.__main__ import EXPERIMENT
-from experiments.distributed_random_features.kernel import CutSpline, spline
+from experiments.distributed_random_features.closed_form import order_half, order_one
+from experiments.distributed_random_features.kernel import CutFeatures, CutSpline, spline
 from experiments.distributed_random_features.measured import Measured
 from experiments.distributed_random_features.problems import GRID, PROBLEMS
 from experiments.distributed_random_features.summary import (
@@ -16,9 +18,10 @@ from experiments.distributed_random_features.summary import (
 )
 from experiments.distributed_random_features.tables import markdown
 from experiments.scaffold.data import AbsentError
+from experiments.scaffold.local_ridge import averaged
 from experiments.scaffold.records import as_csv, select
 
-from mercer import PeriodicSpline
+from mercer import Gaussian, PeriodicSpline, recipe
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +40,9 @@ def run(miniature):
         patch.setattr(real, "load", load)
         patch.setitem(real.SETS, "covtype", replace(real.SETS["covtype"], bandwidth=1.0))
         patch.setattr(simulated, "CONSTANTS", (1.0, 4.0))
+        for name, problem in PROBLEMS.items():
+            few = min(problem.harmonics, 2**12)  # Fourier transforms take most of the time
+            patch.setitem(PROBLEMS, name, replace(problem, harmonics=few))
         return miniature(EXPERIMENT)
 
 
@@ -73,13 +79,17 @@ def test_results_can_be_written_before_anything_was_run():
 
 
 def test_more_features_help_and_more_shards_do_not(run):
-    rows, exact = (run.results.parts[name] for name in ("covtype", "covtype_exact"))
+    names = ("covtype", "covtype_exact", "covtype_shards")
+    rows, exact, by_m = (run.results.parts[name] for name in names)
     few, many = (row.error for row in select(rows, group=real.FEATURES, method="DKRR-RF"))
     assert many < few
-    (alone,), (cut,) = (
-        select(rows, group=real.SHARDS, method=method) for method in ("KRR-RF", "DKRR-RF")
-    )
+    assert len(by_m) == 2 * len(by_shards.READINGS)
+    alone, cut = select(by_m, group=by_shards.OF_SHARD)
+    assert (alone.method, cut.method, alone.shards, cut.shards) == ("KRR-RF", "DKRR-RF", 1, 25)
     assert alone.error < cut.error
+    assert cut.alpha == pytest.approx(25 * alone.alpha)
+    fixed = select(by_m, group=by_shards.OF_ALL)
+    assert fixed[0].alpha == fixed[1].alpha == alone.alpha
     assert [row.method for row in exact] == ["DKRR"]
     assert exact[0].error < few
 
@@ -121,3 +131,62 @@ def test_theory_sets_sizes():
     assert PROBLEMS["easy"].rate == 1.0
     difficult = PROBLEMS["difficult"]
     assert (difficult.rate, difficult.components(1000), difficult.shards(1000)) == (0.0, 250, 4)
+
+
+def test_all_harmonics_have_closed_forms():
+    t = np.array([1e-6, 0.05, 0.21, 0.5, 0.83])
+    for closed, order in ((order_half, 0.5), (order_one, 1.0)):
+        waves = [mpmath.polylog(order, mpmath.expjpi(2 * one)) for one in t]
+        expected = [1 + 2 * float(wave.real) for wave in waves]
+        np.testing.assert_allclose(closed(t), expected, rtol=1e-9)
+        np.testing.assert_array_equal(spline(t, order, np.inf), closed(t))
+
+
+def test_features_of_all_harmonics_average_to_the_kernel():
+    # integral of psi(x, w) psi(z, w) dw over the knots, with midpoints between the singularities
+    knots = (np.arange(2_000_000) + 0.5) / 2_000_000
+    psi = CutFeatures(knots, 0.5, np.inf)(np.array([[0.1], [0.35]]), "float64")
+    assert np.mean(psi[0] * psi[1]) == pytest.approx(order_one(np.array([0.25]))[0], abs=0.02)
+
+
+@pytest.mark.parametrize("method", simulated.METHODS)
+def test_the_distance_by_harmonics_is_that_on_the_grid(method):
+    problem = replace(PROBLEMS["difficult"], harmonics=500)
+    X, y = problem.draw(120, 0)
+    model = simulated.estimator(problem, method, 120, 0).fit(X, y)
+    assert problem.by_harmonics(model) == pytest.approx(problem.excess(model, 0), rel=1e-6)
+
+
+def test_a_cut_makes_the_difficult_problem_easy_and_many_harmonics_do_not(run):
+    def falls(harmonics):
+        problem = replace(PROBLEMS["difficult"], harmonics=harmonics)
+        first, last = (simulated.repeat(problem, "KRR", n, 5).error for n in (100, 400))
+        return last / first
+
+    assert falls(30) < 0.1  # 61 dimensions, which 400 rows determine
+    assert falls(2**14) > 0.5
+    assert "| difficult | all | 0.25 |" in run.text()
+
+
+@pytest.mark.parametrize("shards", [1, 3, 40])
+def test_curves_against_shards_are_those_of_the_library(shards):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((240, 3))
+    y = (X[:, 0] * X[:, 1] > 0.3).astype(np.int8)
+    more = {"shard_labels": np.arange(240) % shards} if shards > 1 else {}
+    cut = {"shards": None} if shards > 1 else {}
+    for alpha in (1e-1, 1e-4):
+        model = recipe(
+            "DKRR-RF" if shards > 1 else "KRR-RF",
+            "classification",
+            kernel=Gaussian(1.0),
+            alpha=alpha,
+            n_components=30,
+            dtype="float64",
+            random_state=0,
+            **cut,
+        ).fit(X, y, **more)
+        H = model.basis_.evaluate(X)
+        w, constant = averaged(H, np.where(y[:, None], 1.0, -1.0), [alpha], shards, intercept=True)
+        mine = H @ w[0, :, 0] + constant[0, 0]
+        np.testing.assert_allclose(mine, model.decision_function(X), rtol=1e-5, atol=1e-6)
