@@ -72,6 +72,11 @@ def test_few_rows_and_rankings_have_the_worst_case():
     assert ranker.basis_.size == 25
 
 
+def test_a_constant_target_is_fitted_all_the_same():
+    model = KernelRegressor(Gaussian(0.3), Landmarks("theory"), random_state=0)
+    np.testing.assert_allclose(model.fit(X, np.full(600, 3.0)).predict(X), 3.0)
+
+
 def test_shards_estimate_exponents_too():
     model = KernelRegressor(Gaussian(0.3), Landmarks("theory"), shards=3, random_state=0)
     assert model.fit(X, y).fit_.plan.reason.startswith("by theory")

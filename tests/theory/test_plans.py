@@ -141,7 +141,16 @@ def test_what_cannot_be_planned_is_refused():
         KernelRegressor("precomputed").plan(X @ X.T, y)
     with pytest.raises(ValueError, match="at least 320 rows"):
         model().plan(X[:100], y[:100])
+    with pytest.raises(ValueError, match="y is constant: there is nothing to learn"):
+        model().plan(X, np.ones(500))
     assert not hasattr(KernelRanker(), "plan")
+
+
+def test_a_plan_for_any_number_of_rows_and_workers():
+    X, y = problem(400)
+    found = model(memory_limit="1GB").plan(X, y, n_rows=1e12, workers=10**6, n_components=32)
+    assert found.recommended.memory <= 1e9
+    assert np.isfinite([one.cluster_seconds for one in found.systems]).all()
 
 
 def test_the_cost_model_moves_as_it_should():

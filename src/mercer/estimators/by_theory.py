@@ -53,6 +53,7 @@ def resolved(request: Request, rows: RowSet) -> Request:
 def estimated(rows: RowSet, request: Request) -> Exponents:
     """Return the exponents of the rows, from a study of some of them."""
     alpha = replace(request, basis="auto", solver=None, alpha=None)
-    found = study_rows(rows, alpha, sample=SAMPLE, n_components=FUNCTIONS).exponents
+    study = study_rows(rows, alpha, sample=SAMPLE, n_components=FUNCTIONS)
+    found = study.exponents if study.spread > 0 else WORST_CASE  # a constant y has none
     gamma = max(found.gamma, SMALLEST)
     return Exponents(found.r, gamma, max(found.alpha, gamma))

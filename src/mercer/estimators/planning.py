@@ -144,6 +144,8 @@ def plan_of(
             n_components=n_components,
             classes=hasattr(targets, "classes"),
         )
+        if not study.spread > 0:
+            raise ValueError("y is constant: there is nothing to learn, and nothing to plan")
         speeds = measured_speeds(request.kernel, near)
         size = Sized(int(n_rows or rows.n_rows), rows.n_features)
         found = Forecaster(

@@ -114,7 +114,7 @@ class Surface:
         kept, weights = weighed(squares, WITHIN, max(1, len(points) - 4 - len(families)))
         surface = cls(families, np.array([found[at] for at in kept]), weights, 0.0)
         fitted = np.array([surface.at(p.rows, p.functions, p.family).value for p in points])
-        return replace(surface, misfit=float(np.max(np.abs(fitted / error - 1))))
+        return replace(surface, misfit=float(np.max(np.abs(fitted / np.maximum(error, 1e-12) - 1))))
 
     def at(self, rows: float, functions: float, family: str = "landmarks") -> Estimate:
         """Return the error at n rows and M functions."""

@@ -9,6 +9,7 @@ import numpy as np
 from mercer.bases import BasisTransformer, FullKernel, Landmarks, RandomFeatures
 from mercer.plan import Sized, make_plan
 from mercer.plan.moments_or_products import product_plan
+from mercer.plan.plan import dual_memory
 from mercer.request import Request
 from mercer.solvers import PreconditionedCG
 from mercer.theory.learning_surface import Estimate
@@ -73,6 +74,8 @@ def _grid(first: int, last: int) -> list[int]:
 def memory_of(request: Request, shape: Shape, sizes: Sizes) -> float:
     """Return the bytes of the largest process, besides its rows."""
     rows = int(np.ceil(sizes.rows_each if sizes.full else sizes.n_rows))
+    if sizes.full and "products" not in shape.combination:
+        return float(dual_memory(Sized(rows, sizes.n_features)))
     bases: dict[str, BasisTransformer] = {
         "full": FullKernel(),
         "landmarks": Landmarks(sizes.functions),
