@@ -182,6 +182,7 @@ def test_curves_against_shards_are_those_of_the_library(shards):
             kernel=Gaussian(1.0),
             alpha=alpha,
             n_components=30,
+            fit_intercept=True,  # as in the experiment
             dtype="float64",
             random_state=0,
             **cut,
