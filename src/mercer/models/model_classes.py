@@ -25,7 +25,7 @@ from mercer.kernels.combined_features import (
 from mercer.kernels.feature_maps import ColumnFeatures, FourierFeatures, ReluFeatures
 from mercer.kernels.spline import SplineFeatures
 from mercer.metric import SearchRecord, Tried
-from mercer.moments import Moments
+from mercer.moments import Moments, Peak
 from mercer.search import MetricSearch
 from mercer.selection import CRITERIA
 from mercer.selection.criteria import Scores
@@ -85,6 +85,7 @@ REGISTRY = Registry(
         StackedFeatures,
         WeightedFeatures,
         Moments,
+        Peak,
         Scores,
         Status,
     )
