@@ -31,6 +31,7 @@ from mercer.selection import CRITERIA
 from mercer.selection.criteria import Scores
 from mercer.solvers import RULES, SOLVERS
 from mercer.storage import Registry
+from mercer.storage.row_multiset import RowMultiset
 
 ESTIMATORS: dict[str, type[KernelEstimator]] = {
     "KernelClassifier": KernelClassifier,
@@ -86,6 +87,7 @@ REGISTRY = Registry(
         WeightedFeatures,
         Moments,
         Peak,
+        RowMultiset,
         Scores,
         Status,
     )
