@@ -38,7 +38,7 @@ def fixed_parameters(estimator: Any) -> dict[str, str]:
             value = type(as_solver(value)).__name__
         elif name in _AS_OBJECTS and isinstance(value, str) and value != "auto":
             value = _AS_OBJECTS[name](value)
-        found[name] = _fingerprint(described(value))
+        found[name] = _fingerprint(value)
     return found
 
 
@@ -63,9 +63,10 @@ def described(value: Any) -> Any:
 
 def _fingerprint(value: Any) -> str:
     try:
-        return fingerprint(value)
-    except (pickle.PicklingError, AttributeError, TypeError):  # part of it cannot be pickled
-        return f"{type(value).__name__} {value!r}"
+        return fingerprint(described(value))
+    # Part of it cannot be pickled, or it is nested too deeply: only its type is known.
+    except (pickle.PicklingError, AttributeError, TypeError, RecursionError):
+        return type(value).__name__
 
 
 def changed_parameters(estimator: Any) -> list[str]:

@@ -26,7 +26,7 @@ from mercer.moments.moments import Moments
 
 #: Negative eigenvalues up to this share of the trace are rounding. Functions of similar landmarks
 #: are orthogonalized, which multiplies the rounding of float64 by up to some 10^4.
-ROUNDING = {"float32": 2e-6, "float64": 1e-10}
+ROUNDING = {"float32": 4e-6, "float64": 1e-10}
 #: The largest relative rounding error that what is left may have, and in units of rounding.
 LOST, LOST_UNITS = 1e-6, 1e4
 ASKED = (
