@@ -14,7 +14,7 @@ from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Solution, Status
 from mercer.engines import Communication
 from mercer.metric import SearchRecord
-from mercer.moments import Moments
+from mercer.moments import Moments, Peak
 from mercer.plan import Plan
 from mercer.selection import Scores
 from mercer.solvers import SolverPath
@@ -49,6 +49,7 @@ class Fit:
     combination: str = ""  # how shards were combined
     communication: Communication | None = None  # what was sent to and from shards
     search: SearchRecord | None = None  # how kernel and metric were chosen
+    peak: Peak | None = None  # the largest sums, if rows were forgotten since
 
     def check_state(self, outputs: int) -> None:
         """Raise ValueError if the parts of a fit read from a file are inconsistent."""
@@ -74,6 +75,10 @@ class Fit:
 
     def _check_sums(self, outputs: int) -> None:
         size = self.basis.size
+        if self.peak is not None:
+            if not isinstance(self.peak, Peak):
+                raise ValueError(f"peak must be the largest sums, got {type(self.peak).__name__}")
+            self.peak.check_state(outputs)
         if self.folds is not None:
             if not isinstance(self.folds, list) or len(self.folds) != self.plan.folds:
                 raise ValueError(f"moments must be a list of {self.plan.folds} folds")

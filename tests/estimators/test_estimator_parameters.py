@@ -119,6 +119,7 @@ EFFECTS = {
         CHECKPOINT.name,
         lambda m: wrote_a_checkpoint(),
     ),
+    "remember_rows": ({}, True, lambda m: m._remembered is not None),
 }
 
 

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from model_files import put, rewrite, tensor
 
 from mercer import KernelClassifier, KernelRegressor, Landmarks, RandomFeatures, Sketch, load, save
+from mercer.models.loading import ModelFileError
 
 rng = np.random.default_rng(1)
 X = rng.random((240, 3))
@@ -81,3 +83,28 @@ def test_moments_are_what_makes_the_file_large(tmp_path):
     small = save(model, tmp_path / "small").stat().st_size
     large = save(model, tmp_path / "large", moments=True).stat().st_size
     assert large - small > 20 * 20 * 8
+
+
+def damages():
+    """What a file says of its rows and parameters -> what the error says."""
+    return {
+        "no fingerprints": (put("remembered", 3), "must be fingerprints"),
+        "counts below 1": (tensor("remembered.counts", lambda a: a - 1), "positive count"),
+        "out of order": (tensor("remembered.fingerprints", lambda a: a[::-1]), "must increase"),
+        "other numbers": (
+            tensor("remembered.fingerprints", lambda a: a.astype(np.float64)),
+            "vector of uint64",
+        ),
+        "not parameters": (put("changed", ["alpha"]), "changed must name parameters"),
+        "no list": (put("changed", 3), "changed must name parameters"),
+    }
+
+
+@pytest.mark.parametrize("name", damages())
+def test_damaged_fingerprints_are_refused(name, tmp_path):
+    change, words = damages()[name]
+    model = KernelRegressor(basis=Landmarks(20), alpha=1e-3, remember_rows=True, random_state=0)
+    path = save(model.fit(X[:120], y[:120]), tmp_path / "model", moments=True)
+    path = rewrite(path, change)
+    with pytest.raises(ModelFileError, match=words):
+        load(path)

@@ -141,6 +141,21 @@ class FittedAttributes(BaseEstimator):
         return summarize(type(self).__name__, self.fit_, label, self._targets, encoding)
 
 
+def cv_results_of(found: Fit, factor: float, selection: Any) -> dict[str, Any] | None:
+    """Return the scores along the path of alpha, in the user's alpha; None if it was given."""
+    if found.scores is None or found.alphas is None:
+        return None
+    results: dict[str, Any] = {
+        "alpha": factor * found.alphas,
+        "mean_squared_error": found.scores.mean,
+        "criterion": found.scores.label or as_criterion(selection).label,
+    }
+    by_fold = found.scores.by_fold
+    for number, errors in enumerate(() if by_fold is None else by_fold):
+        results[f"split{number}_squared_error"] = errors
+    return results
+
+
 def check_sums(found: Fit) -> None:
     """Raise ValueError if a model has no moments."""
     if found.folds is not None or found.dual_rows is not None:

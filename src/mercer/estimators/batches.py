@@ -16,7 +16,7 @@ from mercer.estimators.attributes import check_sums
 from mercer.estimators.inputs import Given
 from mercer.estimators.sharding import OpenedRows
 from mercer.estimators.targets import RegressionTargets
-from mercer.moments import sum_moments
+from mercer.moments import Moments, Peak, subtracted, sum_moments
 from mercer.plan import make_plan
 from mercer.refit import refit
 from mercer.request import Request
@@ -79,21 +79,33 @@ def with_rows(found: Fit, opened: OpenedRows, request: Request, sign: int) -> Fi
         previous.plan.reading,
         request.seeds.rows(),
     )
-    folds = [
-        old + new if sign > 0 else old - new for old, new in zip(previous.folds, batch, strict=True)
-    ]
-    if sum(fold.rows for fold in folds) <= 0:
-        raise ValueError(
-            f"forget would leave no rows: the model has "
-            f"{sum(fold.rows for fold in previous.folds)}, {opened.rows.n_rows} were given"
-        )
+    peak = previous.peak
+    if sign > 0:
+        folds = [old + new for old, new in zip(previous.folds, batch, strict=True)]
+    else:
+        folds = [without_rows(previous, batch[0], opened, request.targets)]
+        peak = Peak.of(previous.folds[0]).joined(peak)
     sent = opened.rows.sent or previous.communication
     return replace(
         refit(previous, folds, request),
         combination=previous.combination,
         communication=sent,
         search=previous.search,
+        peak=peak,
     )
+
+
+def without_rows(previous: Fit, batch: Moments, opened: OpenedRows, targets: Any) -> Moments:
+    """Return the moments of a fit without some of its rows; raise ValueError if that cannot be."""
+    assert previous.folds is not None
+    total = previous.folds[0]
+    if total.rows <= batch.rows:
+        raise ValueError(
+            f"forget would leave no rows: the model has {total.rows}, {opened.rows.n_rows} were "
+            f"given"
+        )
+    origin = getattr(targets, "origin", 0.0) / getattr(targets, "scale", 1.0)
+    return subtracted(total, batch, previous.basis.precision_, previous.peak, origin)
 
 
 def as_moments(exact: Fit, request: Request) -> Fit:

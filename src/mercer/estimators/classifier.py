@@ -13,6 +13,7 @@ from mercer.contracts import Array, Targets
 from mercer.estimators.batches import can_add_rows
 from mercer.estimators.inputs import Given
 from mercer.estimators.kernel_estimator import KernelEstimator
+from mercer.estimators.locking import one_at_a_time
 from mercer.estimators.planning import FitPlan, plan_of
 from mercer.estimators.predicting import staged_values
 from mercer.estimators.target_kinds import Classes
@@ -62,6 +63,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         self.classes_ = self._targets.classes
 
     @available_if(can_add_rows)
+    @one_at_a_time
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
     ) -> Self:

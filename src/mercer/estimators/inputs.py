@@ -65,7 +65,9 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        estimator.__dict__.clear()
+        # Not cleared at once: another thread may be predicting.
+        for name in set(estimator.__dict__) - set(before):
+            del estimator.__dict__[name]
         estimator.__dict__.update(before)
         raise
 

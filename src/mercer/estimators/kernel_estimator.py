@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,22 +13,21 @@ from mercer.columns import TableEncoder
 from mercer.combine import Combination, ExactSum
 from mercer.contracts import Array, TargetKind, Targets
 from mercer.estimators.asked import accepts_sparse, is_pairwise
-from mercer.estimators.attributes import FittedAttributes
+from mercer.estimators.attributes import FittedAttributes, cv_results_of
 from mercer.estimators.batches import can_add_rows, first_batch, with_rows
 from mercer.estimators.by_theory import resolved
+from mercer.estimators.copying import cloned, without_connection
 from mercer.estimators.drawn_rows import warn_of_missing_weights
+from mercer.estimators.fitted_parameters import check_unchanged, keep_parameters
 from mercer.estimators.inputs import Given, takes_tables, unchanged_on_error
+from mercer.estimators.locking import one_at_a_time
 from mercer.estimators.parameters import request_of, with_objects
 from mercer.estimators.predicting import in_units, values_of
 from mercer.estimators.progress import progress_bar
+from mercer.estimators.remembering import remembered_with, rows_in
 from mercer.estimators.resuming import fingerprint_of
 from mercer.estimators.searching import searched_kernel, with_record
-from mercer.estimators.sharding import (
-    OpenedRows,
-    is_sharded,
-    opened_rows,
-    stored_engine,
-)
+from mercer.estimators.sharding import OpenedRows, is_sharded, opened_rows
 from mercer.estimators.unlabelled import with_unlabelled
 from mercer.estimators.weighing import warn_of_frequencies, with_alpha_times
 from mercer.kernels import Kernel
@@ -37,8 +35,9 @@ from mercer.metric import SearchRecord
 from mercer.refit import resume
 from mercer.request import Request
 from mercer.result import Fit
-from mercer.selection import Criterion, as_criterion
+from mercer.selection import Criterion
 from mercer.solvers import BaseSolver, Ridge
+from mercer.storage.row_multiset import RowMultiset
 from mercer.validation import warn
 
 
@@ -52,6 +51,7 @@ class KernelEstimator(FittedAttributes):
     columns_: TableEncoder | None
     _fitted_to: str | None
     _notes: dict[str, str]  # what the command line says of a fit: its target, its test score
+    _remembered: RowMultiset | None  # its rows, with remember_rows
     _seed: int | None  # of a fit over shards
 
     def __init__(
@@ -81,6 +81,7 @@ class KernelEstimator(FittedAttributes):
         rounds: int = 8,
         engine: Any = None,
         checkpoint: Any = None,
+        remember_rows: bool = False,
     ) -> None:
         self.kernel = kernel
         self.basis = basis
@@ -106,6 +107,7 @@ class KernelEstimator(FittedAttributes):
         self.rounds = rounds
         self.engine = engine
         self.checkpoint = checkpoint
+        self.remember_rows = remember_rows
 
     # -- defined by subclasses -----------------------------------------------------------------
 
@@ -159,6 +161,7 @@ class KernelEstimator(FittedAttributes):
             )
         return self._fit(given, self._kind())
 
+    @one_at_a_time
     def _fit(self, given: Given, kind: TargetKind, *, needs_sums: bool = False) -> Self:
         """Fit to rows, in one place or over shards."""
         asked = self._request(kind)
@@ -212,6 +215,8 @@ class KernelEstimator(FittedAttributes):
             found = with_record(combination.fit(opened.rows, request), record, previous)
             self._finish(found, opened, renumber=previous is None)
             self._fitted_to, self._seed = fingerprint, getattr(opened.seeds, "seed", None)
+            self._remembered = rows_in(opened, targets) if self.remember_rows else None
+            keep_parameters(self)
             return self
 
     def _request(self, targets: Any) -> Request:
@@ -232,16 +237,7 @@ class KernelEstimator(FittedAttributes):
         self.alpha_ = factor * found.alpha
         self.coef_, self.intercept_ = in_units(self._targets, found.coefficients, found.intercept)
         self.n_iter_ = max(1, found.solution.steps)
-        self.cv_results_ = None
-        if found.scores is not None and found.alphas is not None:
-            self.cv_results_ = {
-                "alpha": factor * found.alphas,
-                "mean_squared_error": found.scores.mean,
-                "criterion": found.scores.label or as_criterion(self.selection).label,
-            }
-            by_fold = found.scores.by_fold
-            for number, errors in enumerate(() if by_fold is None else by_fold):
-                self.cv_results_[f"split{number}_squared_error"] = errors
+        self.cv_results_ = cv_results_of(found, factor, self.selection)
 
     def _finish(self, found: Fit, opened: OpenedRows, renumber: bool = True) -> Self:
         """Set the fitted attributes, and warn about problems."""
@@ -261,11 +257,13 @@ class KernelEstimator(FittedAttributes):
     # -- adding and removing rows --------------------------------------------------------------
 
     @available_if(can_add_rows)
+    @one_at_a_time
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to the model. Moments add up, so this equals one fit to all rows.
 
         The first call chooses the basis from its rows (use a large first batch, or pass landmarks);
-        later calls keep it. Rows can also be added to a model fitted by :meth:`fit`.
+        later calls keep it. Rows can also be added to a model fitted by :meth:`fit`. Threads that
+        add rows to one model wait for each other.
         """
         given = Given(X, y, sample_weight)
         if not hasattr(self, "fit_"):
@@ -273,17 +271,20 @@ class KernelEstimator(FittedAttributes):
         return self._with_rows(given, sign=1)
 
     @available_if(can_add_rows)
+    @one_at_a_time
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Remove rows from the model by subtracting their moments.
 
-        The rows must have been fitted before, with the same targets and weights. The basis does not
-        change: landmarks chosen from these rows remain landmarks.
+        The rows must have been fitted before, with the same targets and weights. Rows that cannot
+        have been are refused, and with ``remember_rows=True`` all that were not; the model then
+        stays as it is. The basis does not change: landmarks chosen from these rows remain.
         """
         check_is_fitted(self, "fit_")
         return self._with_rows(Given(X, y, sample_weight), sign=-1)
 
     def _with_rows(self, given: Given, sign: int) -> Self:
         """Add or subtract the moments of rows, and solve again."""
+        check_unchanged(self)
         kind, request = self._kind(), self._request(self._targets)
         with (
             unchanged_on_error(self),
@@ -291,8 +292,9 @@ class KernelEstimator(FittedAttributes):
             opened_rows(self, kind, given, targets=self._targets, progress=progress) as opened,
         ):
             request = replace(request, seeds=opened.seeds, progress=progress)
+            remembered = remembered_with(self, opened, sign)
             found = with_rows(self.fit_, opened, request, sign)
-            self._fitted_to = None
+            self._fitted_to, self._remembered = None, remembered
             return self._finish(found, opened, renumber=False)
 
     def _decide(self, X: Any) -> Array:
@@ -326,24 +328,9 @@ class KernelEstimator(FittedAttributes):
             tags.input_tags.allow_nan = tables and self.missing == "fill"
         return tags
 
-    # Engines are connections: they are neither copied nor stored.
-
     def __sklearn_clone__(self) -> Any:
         """Copy everything except the engine, which is shared."""
-        engine = self.engine
-        if engine is None:
-            return BaseEstimator.__sklearn_clone__(self)
-        plain = self.get_params(deep=False)
-        bare = type(self)(**{**plain, "engine": None})
-        for name in ("_metadata_request", "_sklearn_output_config"):
-            if hasattr(self, name):
-                setattr(bare, name, getattr(self, name))
-        found = BaseEstimator.__sklearn_clone__(bare)
-        found.engine = engine
-        return found
+        return cloned(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if "engine" in state:
-            state["engine"] = stored_engine(state["engine"])
-        return state
+        return without_connection(dict(super().__getstate__()))

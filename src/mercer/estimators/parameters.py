@@ -74,6 +74,7 @@ def request_of(estimator: Any, targets: Any) -> Request:
     check_flag(estimator.fit_intercept, "fit_intercept")
     check_choice(estimator.weight_type, "weight_type", WEIGHT_TYPES)
     check_flag(estimator.warm_start, "warm_start")
+    check_flag(estimator.remember_rows, "remember_rows")
     check_number(
         int(estimator.verbose) if isinstance(estimator.verbose, bool) else estimator.verbose,
         "verbose",

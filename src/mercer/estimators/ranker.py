@@ -73,6 +73,7 @@ class KernelRanker(KernelEstimator):
     warm_start = False
     fit_intercept = True
     weight_type = "frequency"
+    remember_rows = False
 
     _targets: RankTargets
 

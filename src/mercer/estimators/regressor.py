@@ -114,6 +114,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     checkpoint : path or None
         A folder where a fit over shards stores finished work. A fit with the same folder,
         parameters and rows resumes from there.
+    remember_rows : bool
+        Whether to keep a 64-bit fingerprint of each row with its target and weight, so that
+        :meth:`forget` refuses every row that was not fitted. Without it, only rows are refused that
+        the sums show cannot have been.
 
     Attributes
     ----------

@@ -15,6 +15,7 @@ from mercer.columns import TableEncoder, TableEncoding
 from mercer.contracts import Solution
 from mercer.estimators import KernelEstimator
 from mercer.estimators.encoding import asked_encoder
+from mercer.estimators.fitted_parameters import FIXED, keep_parameters
 from mercer.metric import SearchRecord
 from mercer.models.model_classes import ESTIMATORS, REGISTRY, TARGETS
 from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
@@ -23,6 +24,7 @@ from mercer.result import Fit
 from mercer.rows.checks import check_exists
 from mercer.solvers import SolverPath
 from mercer.storage import DamagedFileError, Decoder, TensorFile, open_tensors
+from mercer.storage.row_multiset import RowMultiset
 from mercer.storage.tensor_file import Json
 from mercer.validation import check_array, check_count, closest
 
@@ -128,7 +130,27 @@ def _estimator(file: TensorFile) -> KernelEstimator:
         estimator.classes_ = targets.classes
     estimator._adopt(found)
     estimator._notes = _notes(document.get("notes", {}))
+    estimator._remembered = _remembered(decoder, document.get("remembered"))
+    keep_parameters(estimator, _changed(document.get("changed", [])))
     return estimator
+
+
+def _remembered(decoder: Decoder, document: Json) -> RowMultiset | None:
+    """Return the fingerprints of the rows, if they were kept."""
+    if document is None:
+        return None
+    found = decoder.value(document, "remembered")
+    if type(found) is not RowMultiset:
+        raise DamagedFileError(f"remembered must be fingerprints, got {type(found).__name__}")
+    found.check_state()
+    return found
+
+
+def _changed(value: Json) -> list[str]:
+    """Return the names of parameters that were set after the fit."""
+    if not isinstance(value, list) or not set(map(str, value)) <= set(FIXED):
+        raise DamagedFileError("changed must name parameters")
+    return [str(name) for name in value]
 
 
 def _notes(value: Json) -> dict[str, str]:

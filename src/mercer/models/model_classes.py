@@ -25,12 +25,13 @@ from mercer.kernels.combined_features import (
 from mercer.kernels.feature_maps import ColumnFeatures, FourierFeatures, ReluFeatures
 from mercer.kernels.spline import SplineFeatures
 from mercer.metric import SearchRecord, Tried
-from mercer.moments import Moments
+from mercer.moments import Moments, Peak
 from mercer.search import MetricSearch
 from mercer.selection import CRITERIA
 from mercer.selection.criteria import Scores
 from mercer.solvers import RULES, SOLVERS
 from mercer.storage import Registry
+from mercer.storage.row_multiset import RowMultiset
 
 ESTIMATORS: dict[str, type[KernelEstimator]] = {
     "KernelClassifier": KernelClassifier,
@@ -85,6 +86,8 @@ REGISTRY = Registry(
         StackedFeatures,
         WeightedFeatures,
         Moments,
+        Peak,
+        RowMultiset,
         Scores,
         Status,
     )

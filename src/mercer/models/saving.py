@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.bases import BasisTransformer
 from mercer.estimators import KernelEstimator
 from mercer.estimators.attributes import check_sums
+from mercer.estimators.fitted_parameters import changed_parameters
 from mercer.estimators.sharding import stored_engine
 from mercer.models.model_classes import ESTIMATORS, REGISTRY
 from mercer.result import Fit
@@ -121,6 +122,11 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         sums = (found.folds, found.dual_rows, getattr(found.basis, "factor_", None))
         kept = dict(zip(MOMENTS, sums, strict=True))
         document["moments"] = encoder.mapping(kept, "moments")
+        document["changed"] = changed_parameters(estimator)
+        remembered = getattr(estimator, "_remembered", None)
+        document["remembered"] = (
+            None if remembered is None else encoder.object(remembered, "remembered")
+        )
     target = with_suffix(path)
     write_tensors(target, document, encoder.tensors)
     return target
