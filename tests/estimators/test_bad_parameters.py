@@ -43,7 +43,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature na
         ({"alpha": np.nan}, ("alpha", "nan")),
         ({"alpha": np.inf}, ("alpha", "inf")),
         ({"alpha": 10**400}, ("alpha must be a finite number", "an integer that is too large")),
-        ({"alpha": 10**9000}, ("alpha must be a finite number", "an integer that is too large")),
         ({"alphas": [1, 10**400]}, ("alphas must be finite", "too large")),
         ({"kernel": Gaussian(10**400)}, ("bandwidth must be a finite number", "too large")),
         ({"random_state": np.random}, ("the module numpy.random", "use None")),

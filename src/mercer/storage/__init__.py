@@ -13,12 +13,14 @@ from mercer.storage.fingerprints import (
     fingerprint_unordered,
     input_identity,
 )
+from mercer.storage.formula_text import ESCAPE, escaped, escaped_table, unescaped
 from mercer.storage.registry import LibraryRecords, Registry
 from mercer.storage.regular_files import check_regular
 from mercer.storage.table_files import TABLE_WRITERS, pyarrow, write_csv, write_table
 from mercer.storage.tensor_file import DamagedFileError, TensorFile, open_tensors, write_tensors
 
 __all__ = [
+    "ESCAPE",
     "TABLE_WRITERS",
     "DamagedFileError",
     "Decoder",
@@ -28,6 +30,8 @@ __all__ = [
     "TensorFile",
     "atomic_path",
     "check_regular",
+    "escaped",
+    "escaped_table",
     "fingerprint",
     "fingerprint_rows",
     "fingerprint_texts",
@@ -38,6 +42,7 @@ __all__ = [
     "pyarrow",
     "record_checksum",
     "save_value",
+    "unescaped",
     "write_csv",
     "write_json",
     "write_table",

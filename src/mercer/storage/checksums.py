@@ -28,7 +28,7 @@ def array_checksum(name: str, dtype: str, shape: Sequence[int], content: Any) ->
     """
     found = _hash(_canonical([name, dtype, [int(size) for size in shape]]))
     found.update(content)
-    return found.hexdigest()
+    return str(found.hexdigest())
 
 
 def seal(document: str, arrays: Mapping[str, str]) -> str:
