@@ -61,6 +61,7 @@ def test_a_sheet_is_replaced_only_by_force(run, csv):
     result = run(*options, 30)
     assert result.exit_code == 2
     assert "already exists" in result.stderr
+    assert "replace it with --force" in result.stderr
     assert Path("sheet.csv").read_bytes() == before
     assert run(*options, 30, "--force").exit_code == 0
     assert json.loads(Path("sheet.json").read_text())["rounds"] == [30]

@@ -67,9 +67,8 @@ def label(
     _check_rounds(budget, more, imported, label_studio)
     inputs = [data] if more is None else [data, more, more.with_suffix(".json")]
     inputs += [] if imported is None else [imported]
-    files = list(sheet_files(out, overwrite=force))
-    for file in files:
-        check_output(file, inputs)
+    files = list(sheet_files(check_output(out, inputs), overwrite=force))
+    check_output(files[1], inputs, option="the record of --out")
     if label_studio is not None:
         files.append(check_output(label_studio, [*inputs, *files], [".json"], "--label-studio"))
     names, before = split_names(table.columns), None if more is None else read_sheet(more)

@@ -28,6 +28,7 @@ OPTIONS = [
     (r"see columns=|with columns=", "see --columns"),
     (r"from columns=", "from --columns"),
     (r"set the delimiter", "set --delimiter"),
+    (r"with overwrite=True", "with --force"),
     (r"\bset shards=", "set --shards"),
 ]
 

@@ -153,7 +153,8 @@ def sheet_files(path: str | os.PathLike[str], *, overwrite: bool = False) -> tup
     for one in files:
         if one.exists() and not overwrite:
             raise FileExistsError(
-                f"{one} already exists, and labels would be lost: use another file, or remove it"
+                f"{one} already exists, and labels would be lost: use another file, or replace it "
+                f"with overwrite=True"
             )
     return files
 
