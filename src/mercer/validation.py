@@ -78,7 +78,13 @@ def check_number(
     wanted = f"greater than {above:g}" if above > -np.inf else at_least
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number {wanted}, got {value!r}{hint}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError as error:  # an integer, whose digits would fill the message
+        raise ValueError(
+            f"{name} must be a finite number {wanted}, got an integer that is too large for a "
+            f"float{hint}"
+        ) from error
     if not np.isfinite(number) or number < minimum or number <= above:
         raise ValueError(f"{name} must be a finite number {wanted}, got {value!r}{hint}")
     return number
@@ -113,6 +119,8 @@ def check_alphas(alphas: Any) -> Array:
         values = np.atleast_1d(np.asarray(alphas, dtype=float))
     except (TypeError, ValueError) as error:
         raise ValueError(f"alphas must be a list of numbers, got {alphas!r}") from error
+    except OverflowError as error:
+        raise ValueError("alphas must be finite, got an integer that is too large") from error
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"alphas must be a list of numbers, got shape {np.shape(alphas)}")
     if not np.all(np.isfinite(values)) or np.any(values < 0):

@@ -8,6 +8,7 @@ from cases import GIVEN, weights
 from mercer import (
     Gaussian,
     KernelClassifier,
+    KernelRanker,
     KernelRegressor,
     Landmarks,
     MercerWarning,
@@ -158,6 +159,52 @@ def test_no_targets():
 
 def test_targets_of_text_for_a_regressor():
     refused(KernelRegressor(), X, np.array(["a"] * 30), words="")
+
+
+DAYS = pd.date_range("2020-01-01", periods=len(Y))
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([10**400] * len(Y), ("y must hold numbers of at most 1.8e+308", "1,329 bits")),
+        (np.array([1, -(10**9000)] * len(Y), dtype=object)[: len(Y)], "29,898 bits"),
+        (DAYS.to_numpy(), ("y must hold numbers", "dates (datetime64[", "subtract an origin")),
+        (pd.Series(DAYS), "dates (datetime64["),
+        (pd.Series(DAYS.tz_localize("UTC")), "dates (Timestamp)"),
+        (list(DAYS), "dates ("),
+        ([day.date() for day in DAYS], "dates (date)"),
+        ((DAYS - DAYS[0]).to_numpy(), "dates (timedelta64["),
+    ],
+)
+def test_targets_that_are_dates_or_huge(y, words):
+    refused(KernelRegressor(), X, y, words=words)
+    with pytest.raises(ValueError, match="y must hold numbers"):
+        KernelRanker().fit(X, y)
+    with pytest.raises(ValueError, match="y must hold numbers"):
+        KernelRegressor(shards=2).fit(X, y)
+
+
+def test_huge_weights_of_integers():
+    with pytest.raises(ValueError, match="sample_weight must be finite"):
+        KernelRegressor().fit(X, Y, sample_weight=[10**400] * len(Y))
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ({"a": 1}, "text, numbers or booleans, got a dict in row 1"),
+        ({"a"}, "got a set in row 1"),
+        (["a", "b"], "got a list in row 1"),
+        (10**400, "1,329 bits in row 1: write them as text"),
+    ],
+)
+def test_classes_that_are_containers_or_huge(label, words):
+    y = np.array([None] * len(Y), dtype=object)
+    for row in range(len(Y)):
+        y[row] = label if row % 2 else "b"
+    with pytest.raises(ValueError, match=words):
+        KernelClassifier().fit(X, y)
 
 
 @over_bases

@@ -11,6 +11,9 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
+from mercer.storage.checksums import array_checksum, seal
+from mercer.storage.tensor_file import DTYPES
+
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     with safe_open(path, framework="numpy") as handle:
@@ -46,9 +49,18 @@ def rewrite(
     change: Callable[[dict[str, Any], dict[str, np.ndarray]], Any],
     name: str = "changed",
 ) -> Path:
-    """Apply ``change`` to the description and the tensors, in place, and write them elsewhere."""
+    """Apply ``change`` to the description and the tensors, in place, and write them elsewhere.
+
+    The checksums are made anew: what is refused is refused for what it says.
+    """
     document, tensors = read(path)
     change(document, tensors)
     out = path.with_name(f"{name}.mercer")
-    save_file(tensors, out, metadata={"mercer": json.dumps(document)})
+    text = json.dumps(document)
+    kinds = {dtype: kind for kind, dtype in DTYPES.items()}
+    checksums = {
+        name: array_checksum(name, kinds[array.dtype], array.shape, array.tobytes())
+        for name, array in tensors.items()
+    }
+    save_file(tensors, out, metadata={"mercer": text, "mercer_checksums": seal(text, checksums)})
     return out

@@ -38,7 +38,7 @@ def test_suffix_only_where_there_is_none(model, tmp_path):
 
 def test_the_file_says_what_it_is(model, tmp_path):
     document, tensors = read(save(model, tmp_path / "model"))
-    assert document["format"] == 1
+    assert document["format"] == 2
     assert document["library"] == mercer.__version__
     assert document["estimator"]["type"] == "KernelRegressor"
     assert document["basis"]["state"]["kernel_"]["type"] == "Gaussian"

@@ -331,10 +331,6 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
         KernelRegressor(**{**settings, "random_state": 1}).fit(X, Y)
     with pytest.raises(ValueError, match="another fit"):
         KernelRegressor(**settings).fit(X, Y, shard_labels=SPLIT)
-    part = next(tmp_path.glob("*.safetensors"))
-    part.write_bytes(part.read_bytes()[:100])
-    with pytest.raises(ValueError, match="damaged"):
-        KernelRegressor(**settings).fit(X, Y)
     (tmp_path / "fit.json").write_text("{")
     with pytest.raises(ValueError, match="damaged"):
         KernelRegressor(**settings).fit(X, Y)

@@ -17,6 +17,7 @@ from mercer.storage import (
     write_tensors,
     write_together,
 )
+from mercer.storage.checksums import array_checksum, seal
 
 ARRAYS = {
     "flags": np.array([True, False, True]),
@@ -58,13 +59,79 @@ def test_the_safetensors_package_reads_it(path):
         assert json.loads(file.metadata()["mercer"]) == {"name": "é"}
 
 
-def test_what_the_safetensors_package_writes_is_read(tmp_path):
-    arrays = {name: array.astype(array.dtype.newbyteorder("=")) for name, array in ARRAYS.items()}
-    save_file(arrays, tmp_path / "theirs", metadata={"mercer": '{"a": 1}'})
+def test_what_the_safetensors_package_copies_is_read(path, tmp_path):
+    with safe_open(path, framework="numpy") as file:
+        metadata = file.metadata()
+    save_file(load_file(path), tmp_path / "theirs", metadata=metadata)
     with open_tensors(tmp_path / "theirs") as file:
-        assert file.document() == {"a": 1}
-        for name, array in arrays.items():
+        assert file.document() == {"name": "é"}
+        for name, array in ARRAYS.items():
             same(file.tensor(name), array)
+
+
+def test_what_has_no_checksums_is_not_read(tmp_path):
+    save_file({"a": np.arange(3)}, tmp_path / "theirs", metadata={"mercer": '{"a": 1}'})
+    with open_tensors(tmp_path / "theirs") as file:
+        with pytest.raises(DamagedFileError, match="no checksums: it was written by another prog"):
+            file.document()
+        with pytest.raises(DamagedFileError, match="no checksums"):
+            file.tensor("a")
+
+
+def test_arrays_that_are_exchanged_are_found(tmp_path):
+    """Name, dtype and shape belong to the checksum of an array."""
+    arrays = {"a": np.arange(4), "b": np.arange(4) + 1}
+    write_tensors(tmp_path / "ours", {}, arrays)
+    with safe_open(tmp_path / "ours", framework="numpy") as file:
+        metadata = file.metadata()
+    for changed in (
+        {"a": arrays["b"], "b": arrays["a"]},
+        {**arrays, "a": arrays["a"].reshape(2, 2)},
+        {**arrays, "a": arrays["a"].view(np.uint64)},
+    ):
+        save_file(changed, tmp_path / "changed", metadata=metadata)
+        with open_tensors(tmp_path / "changed") as file:
+            assert file.document() == {}
+            with pytest.raises(DamagedFileError, match="'a' does not have its checksum"):
+                file.tensor("a")
+    for changed in ({"a": arrays["a"]}, {**arrays, "c": arrays["a"]}):
+        save_file(changed, tmp_path / "changed", metadata=metadata)
+        with (
+            open_tensors(tmp_path / "changed") as file,
+            pytest.raises(DamagedFileError, match="its description does not have"),
+        ):
+            file.document()
+
+
+def test_a_header_that_claims_a_terabyte_is_not_read(tmp_path):
+    """The file has that size, but nothing in it."""
+    path = tmp_path / "sparse"
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", 10**12))
+        try:
+            file.truncate(10**12 + 8)
+        except OSError:
+            pytest.skip("files have no holes here")
+    with pytest.raises(DamagedFileError, match="at most 100,000,000 bytes"), open_tensors(path):
+        pass
+
+
+def test_a_header_that_nobody_would_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.storage.tensor_file.LONGEST_HEADER", 1000)
+    with pytest.raises(ValueError, match="store fewer texts"):
+        write_tensors(tmp_path / "long", {"a": "x" * 1000}, {})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ValueError, match="must be a file, got a pipe"), open_tensors(pipe):
+        pass
+    with pytest.raises(ValueError, match="must be a file, got a pipe"), atomic_path(pipe):
+        pass
+    assert os.listdir(tmp_path) == ["pipe"]
 
 
 def of_header(tmp_path, header, content=b""):
@@ -120,7 +187,10 @@ def test_files_that_are_too_short(content, tmp_path):
 
 
 def test_flags_are_true_or_false(tmp_path):
-    path = of_header(tmp_path, {"a": entry(0, 2, [2], "BOOL")}, b"\x01\x02")
+    checksums = {"a": array_checksum("a", "BOOL", [2], b"\x01\x02")}
+    metadata = {"mercer": "{}", "mercer_checksums": seal("{}", checksums)}
+    header = {"__metadata__": metadata, "a": entry(0, 2, [2], "BOOL")}
+    path = of_header(tmp_path, header, b"\x01\x02")
     with open_tensors(path) as file, pytest.raises(DamagedFileError, match="booleans"):
         file.tensor("a")
 
@@ -153,6 +223,21 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(path):
         interrupted()
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_an_interrupt_at_any_step_leaves_nothing(path, monkeypatch):
+    before = path.read_bytes()
+
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    for step in ("os.fsync", "os.replace", "pathlib.Path.chmod", "pathlib.Path.stat"):
+        with monkeypatch.context() as patch:
+            patch.setattr(step, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                write_tensors(path, {}, ARRAYS)
+        assert path.read_bytes() == before
+        assert os.listdir(path.parent) == [path.name]
 
 
 def test_a_failure_of_one_file_leaves_all(tmp_path):

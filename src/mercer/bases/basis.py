@@ -42,6 +42,11 @@ def as_generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng()
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
+    if random_state is np.random:  # scikit-learn's global state, which clones cannot keep
+        raise ValueError(
+            "random_state must be None, an int, a Generator or a RandomState, got the module "
+            "numpy.random: use None, or np.random.default_rng()"
+        )
     check_random_state(random_state)  # raises scikit-learn's error for an invalid seed
     return np.random.default_rng(int(random_state))
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from mercer.cli.output import note
 from mercer.cli.reading import STDIN
+from mercer.cli.visible_text import visible
 from mercer.models.loading import ModelFileError, written_by
 from mercer.models.saving import SUFFIX, with_suffix
 from mercer.rows.opening import DELIMITED
-from mercer.storage import write_csv, write_table
+from mercer.storage import check_regular, escaped_table, write_csv, write_table
 from mercer.validation import closest
 
 
@@ -35,18 +38,25 @@ def check_output(
         raise ValueError(f"the folder of {option} {out} does not exist: create it first")
     if out.is_dir():
         raise ValueError(f"{option} {out} must be a file, got a folder: name a file in it")
+    check_regular(out)
     return out
 
 
-def check_model_output(out: Path | None, data: Path, inputs: Iterable[Path]) -> Path:
-    """Return the path of a model file, by default that of the data; replace only models."""
+def check_model_output(
+    out: Path | None, data: Path, inputs: Iterable[Path], force: bool = False
+) -> Path:
+    """Return the path of a model file, by default that of the data.
+
+    Only models are replaced, or any file with ``force``, but never an input.
+    """
     out = check_output(default_model(data) if out is None else with_suffix(out), inputs)
-    if out.exists():
+    if out.exists() and not force:
         try:
             written_by(out)
         except ModelFileError as error:
             raise ValueError(
-                f"{out} exists and is not a model file: name another file with --out, or delete it"
+                f"{out} exists and is not a model file: name another file with --out, or replace "
+                f"it with --force"
             ) from error
     return out
 
@@ -64,9 +74,24 @@ def default_model(data: Path) -> Path:
     return Path(name[: len(name) - len(ending)] + SUFFIX)
 
 
-def write_output(table: dict[str, Any], out: Path | None) -> None:
-    """Write columns of one length to a file by its extension, or as CSV to stdout."""
-    if out is None:
-        write_csv(table, sys.stdout)
-    else:
+def write_output(table: dict[str, Any], out: Path | None, raw_text: bool = False) -> None:
+    """Write columns of one length to a file by its extension, or as CSV to stdout.
+
+    In CSV, text that a spreadsheet would run as a formula has an apostrophe in front, unless it is
+    to be ``raw_text``.
+    """
+    if not raw_text and (out is None or out.suffix.lower() == ".csv"):
+        table, changed = escaped_table(table)
+        if changed:
+            note(
+                f"{changed:,} cells have an apostrophe in front, so that a spreadsheet does not "
+                f"run them as formulas; leave them as they are with --raw-text"
+            )
+    if out is not None:
         write_table(table, out)
+    elif sys.stdout.isatty():
+        text = io.StringIO()
+        write_csv(table, text)
+        sys.stdout.write(visible(text.getvalue()))
+    else:
+        write_csv(table, sys.stdout)

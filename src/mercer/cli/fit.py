@@ -14,6 +14,7 @@ from mercer.cli.holdout import hold_out
 from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
     ComputeOptions,
+    Force,
     GapOptions,
     Json,
     LearnedOptions,
@@ -159,6 +160,7 @@ def fit(
         Path | None,
         typer.Option(help="The file to write the model to. Default: houses.mercer of houses.csv."),
     ] = None,
+    force: Force = False,
     task: Task = "auto",
     weight: Weight = None,
     as_json: Json = False,
@@ -183,7 +185,7 @@ def fit(
     settings = {name: value for part in parts for name, value in part.parameters().items()}
     reading = Reading("a fit", "targets", target, weight, table)
     inputs = [data, *sheet, *([] if testing.test is None else [testing.test])]
-    out = check_model_output(out, named, inputs)
+    out = check_model_output(out, named, inputs, force)
     if sheet:
         given = {"--weight": weight, "--columns": table.columns, "--exclude": table.exclude}
         given |= {"--id": table.ids}

@@ -11,6 +11,7 @@ import typer
 from mercer.cli.files import check_output
 from mercer.cli.options import (
     ComputeOptions,
+    Force,
     ModelOptions,
     TableOptions,
     split_names,
@@ -40,6 +41,7 @@ def label(
     ],
     out: Annotated[Path, typer.Option(help="A new .csv or .parquet file for the rows to label.")],
     *,
+    force: Force = False,
     budget: Annotated[
         int | None, typer.Option(help="How many rows to draw; may be left out with --import.")
     ] = None,
@@ -65,7 +67,8 @@ def label(
     _check_rounds(budget, more, imported, label_studio)
     inputs = [data] if more is None else [data, more, more.with_suffix(".json")]
     inputs += [] if imported is None else [imported]
-    files = list(sheet_files(check_output(out, inputs)))
+    files = list(sheet_files(check_output(out, inputs), overwrite=force))
+    check_output(files[1], inputs, option="the record of --out")
     if label_studio is not None:
         files.append(check_output(label_studio, [*inputs, *files], [".json"], "--label-studio"))
     names, before = split_names(table.columns), None if more is None else read_sheet(more)
@@ -85,7 +88,7 @@ def label(
         before, shown = _with_labels(before, imported)
     if before is not None and budget is None:  # nothing to draw
         before.drawn.check_pool(pool)
-        before.save(out)
+        before.save(out, overwrite=force)
         _show(data, out, [*_rows_of(before, pool), *shown], files)
         return
     assert budget is not None
@@ -98,7 +101,13 @@ def label(
         draw_again(labeller, pool, before).select(budget)
     settings = {**asdict(model), **_dialect(table)}
     sheet = write_sheet(
-        labeller, pool, out, before=before, label_studio=label_studio, settings=settings
+        labeller,
+        pool,
+        out,
+        before=before,
+        label_studio=label_studio,
+        settings=settings,
+        overwrite=force,
     )
     _show(data, out, [*_summary(labeller, sheet, pool), *shown], files)
 

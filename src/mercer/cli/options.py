@@ -44,6 +44,16 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON value instead of tables, for scripts.")
 ]
 
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace the file of --out, whatever it is; no input.")
+]
+RawText = Annotated[
+    bool,
+    typer.Option(
+        "--raw-text", help="Write text to CSV as it is, even if a spreadsheet may run it."
+    ),
+]
+
 
 @dataclass(frozen=True)
 class DialectOptions:

@@ -15,6 +15,8 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from mercer.cli.visible_text import CONTROLS, VisibleConsole, visible
+
 #: What messages of the library say, and the same on the command line.
 OPTIONS = [
     (r"(\S*[/\\])?standard-input\.csv", "standard input"),
@@ -26,6 +28,7 @@ OPTIONS = [
     (r"see columns=|with columns=", "see --columns"),
     (r"from columns=", "from --columns"),
     (r"set the delimiter", "set --delimiter"),
+    (r"with overwrite=True", "with --force"),
     (r"\bset shards=", "set --shards"),
 ]
 
@@ -45,12 +48,12 @@ def saying_when_stopped(kept: str) -> Iterator[None]:
 
 def stdout() -> Console:
     """Return the console for results; made anew, since tests and pipes change the stream."""
-    return Console(highlight=False)
+    return VisibleConsole()
 
 
 def stderr() -> Console:
     """Return the console for errors, warnings and progress."""
-    return Console(stderr=True, highlight=False)
+    return VisibleConsole(stderr=True)
 
 
 def show_error(error: BaseException) -> None:
@@ -65,7 +68,7 @@ def show_stopped(error: BaseException) -> None:
 
 def note(message: str) -> None:
     """Print a fact that is no result."""
-    stderr().print(Text(as_options(message)), soft_wrap=True)
+    stderr().print(Text(visible(as_options(message))), soft_wrap=True)
 
 
 def as_options(message: str) -> str:
@@ -80,14 +83,18 @@ def as_options(message: str) -> str:
 
 
 def _line(word: str, style: str, message: str) -> None:
-    text = Text.assemble((f"{word}: ", style), as_options(" ".join(message.split())))
+    words = as_options(" ".join(visible(message).split()))
+    text = Text.assemble((f"{word}: ", style), words)
     stderr().print(text, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
-    """Print a JSON value on stdout: UTF-8, null for NaN and infinity."""
-    json.dump(plain(value), sys.stdout, ensure_ascii=False, allow_nan=False, indent=1)
-    sys.stdout.write("\n")
+    """Print a JSON value on stdout: UTF-8, null for NaN and infinity.
+
+    Control characters that JSON allows are escaped too, which is the same JSON.
+    """
+    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=1)
+    sys.stdout.write(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ import typer
 from mercer.cli.files import check_output, write_output
 from mercer.cli.infinity import finding_infinity
 from mercer.cli.kept_columns import kept_columns, kept_names
-from mercer.cli.options import DialectOptions, Json, with_groups
+from mercer.cli.options import DialectOptions, Json, RawText, with_groups
 from mercer.cli.output import note, plain, print_json
 from mercer.cli.reading import on_disk, open_table
 from mercer.contracts import Array, RowSource
@@ -56,6 +56,7 @@ def predict(
     append: Annotated[
         bool, typer.Option("--append", help="Keep all columns of the file, as they are in it.")
     ] = False,
+    raw_text: RawText = False,
     as_json: Json = False,
     dialect: DialectOptions,
 ) -> None:
@@ -82,7 +83,7 @@ def predict(
         parts = [plain(column) for column in table.values()]
         print_json([dict(zip(table, row, strict=True)) for row in zip(*parts, strict=True)])
         return
-    write_output(table, out)
+    write_output(table, out, raw_text)
     if as_json:
         print_json({"rows": rows.n_rows, "columns": list(table), "out": str(out)})
     elif out is not None:

@@ -14,8 +14,10 @@ from mercer.cli.files import check_model_output, check_output, write_output
 from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
     ComputeOptions,
+    Force,
     GapOptions,
     LearnedOptions,
+    RawText,
     SolverOptions,
     TableOptions,
     Weight,
@@ -52,6 +54,7 @@ def rank(
     *,
     test: Annotated[Path | None, typer.Option(help="A file of rows to rank and to score.")] = None,
     out: Annotated[Path | None, typer.Option(help="The file to write the model to.")] = None,
+    force: Force = False,
     ranked: Annotated[
         Path | None,
         typer.Option(help="A .csv, .parquet or .npy file for the ranked list of --test."),
@@ -70,6 +73,7 @@ def rank(
         str, typer.Option(help="What counts the same: every pair, or every query.")
     ] = "pair",
     top: Annotated[int, typer.Option(help="How many rows of the first query to show.")] = 10,
+    raw_text: RawText = False,
     table: TableOptions,
     gaps: GapOptions,
     model: LearnedOptions,
@@ -81,7 +85,7 @@ def rank(
     if out is None and test is None:
         raise ValueError("there is nothing to do with the model: give --out, --test or both")
     if out is not None:
-        out = check_model_output(out, data, inputs)
+        out = check_model_output(out, data, inputs, force)
     if ranked is not None:
         ranked = check_output(ranked, inputs, TABLE_WRITERS, "--ranked")
     if plot is not None:
@@ -106,7 +110,7 @@ def rank(
         shown.append(("model", file_text(save(ranker, out))))
     stdout().print(facts("KernelRanker", shown))
     if order is not None:
-        _show_order(order, f"{test}", top, ranked, plot)
+        _show_order(order, f"{test}", top, ranked, plot, raw_text)
 
 
 def _queries(ranker: KernelRanker) -> str:
@@ -115,14 +119,19 @@ def _queries(ranker: KernelRanker) -> str:
 
 
 def _show_order(
-    order: dict[str, Array], label: str, top: int, ranked: Path | None, plot: Path | None
+    order: dict[str, Array],
+    label: str,
+    top: int,
+    ranked: Path | None,
+    plot: Path | None,
+    raw_text: bool,
 ) -> None:
     """Show how good an order of rows is, and write the list and the picture."""
     console, number = stdout(), len(order["row"])
     console.print(_scores(order, label))
     console.print(_first_query(order, top))
     if ranked is not None:
-        write_output(order, ranked)
+        write_output(order, ranked, raw_text)
         console.print(f"{number:,} rows, in the order of their ranks, written to {ranked}")
     if plot is not None:
         even = order | {"score": np.zeros(number)}  # equal scores share their gains

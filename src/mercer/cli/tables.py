@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mercer.cli.output import as_options
+from mercer.cli.visible_text import visible
 from mercer.contracts import Array
 from mercer.estimators import KernelEstimator
 from mercer.estimators.summary import describe
@@ -17,31 +18,36 @@ from mercer.estimators.summary import describe
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     """Return a table of two columns."""
-    table = Table(title=title, box=SIMPLE_HEAD, show_header=False, title_justify="left")
+    table = Table(title=_title(title), box=SIMPLE_HEAD, show_header=False, title_justify="left")
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(name, Text(value))
+        table.add_row(Text(visible(name)), Text(visible(value)))
     return table
+
+
+def _title(title: str) -> Text:
+    # As text, since brackets in the name of a file are no markup.
+    return Text(visible(title), style="table.title")
 
 
 def columns(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table whose first column is text and whose others are numbers."""
-    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    table = Table(title=_title(title), box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
     for number, name in enumerate(header):
         table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     return table
 
 
 def words(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table of text."""
-    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    table = Table(title=_title(title), box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     return table
 
 

@@ -2,7 +2,8 @@
 
 This is an engine that writes its results in order. A restarted fit with the same folder requests
 the same tasks, and results in the journal are read instead of computed; what shards hold is
-recomputed only if a later task needs it. Sums are written in parts.
+recomputed only if a later task needs it. Sums are written in parts. Every part has checksums and
+the name of its fit and of its place; one that is damaged, or of another place, is computed again.
 """
 
 from __future__ import annotations
@@ -16,9 +17,22 @@ from typing import Any
 
 from mercer.contracts import Engine, ShardProgress
 from mercer.engines.tree import tree_sum
-from mercer.storage import LibraryRecords, atomic_path, load_value, save_value, write_json
+from mercer.storage import (
+    LibraryRecords,
+    atomic_path,
+    check_regular,
+    load_value,
+    record_checksum,
+    save_value,
+    write_json,
+)
+from mercer.validation import warn
 
-FORMAT = 2
+FORMAT = 3
+#: The longest header in bytes: it has three short entries.
+LONGEST_HEADER = 10_000
+#: Errors of a part that cannot be read.
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 #: Number of shards whose sum is written together; a power of two, to keep the shape of the tree.
 PART = 16
 
@@ -47,15 +61,18 @@ class Journal:
         mine: dict[str, Any] = {"format": FORMAT, "identity": identity, "seed": seed}
         if head.exists():
             mine = _read_head(head)
-            if mine.get("format") != FORMAT or mine.get("identity") != identity:
+            if mine["identity"] != identity:
                 raise ValueError(
                     f"the checkpoint in {self._folder} is from another fit (its parameters or rows "
                     f"differ): use another folder, or delete this one"
                 )
         else:
             with atomic_path(head) as partial:
-                write_json(mine, partial)
-        self.seed = int(mine["seed"])
+                write_json({**mine, "checksum": record_checksum(mine)}, partial)
+        # A driver that was killed could not remove what it was writing.
+        for left in self._folder.glob(".*.safetensors.*.partial"):
+            left.unlink(missing_ok=True)
+        self.seed, self._identity = int(mine["seed"]), identity
 
     @property
     def progress(self) -> ShardProgress | None:
@@ -126,26 +143,37 @@ class Journal:
         name = f"{self._order:05d}-{getattr(task, '__name__', 'task')}"
         self._order += 1
         path = self._folder / f"{name}.safetensors"
+        owner = f"{self._identity} {name}"
         if path.exists():
             try:
-                return load_value(path, LibraryRecords())
-            except (OSError, ValueError, TypeError) as error:
-                raise ValueError(
-                    f"{path} of the checkpoint is damaged: delete the folder"
-                ) from error
+                return load_value(path, LibraryRecords(), owner)
+            except UNREADABLE as error:
+                warn(f"{path} of the checkpoint is damaged, so it is computed again ({error})")
         value = make()
-        save_value(value, path, LibraryRecords(), "a checkpoint")
+        save_value(value, path, LibraryRecords(), "a checkpoint", owner)
         return value
 
 
 def _read_head(path: Path) -> dict[str, Any]:
-    """Return the header of a checkpoint."""
+    """Return the header of a checkpoint; raise ValueError if it is not whole."""
+    check_regular(path)
+    damaged = f"{path} is damaged: delete the folder"
+    if path.stat().st_size > LONGEST_HEADER:
+        raise ValueError(damaged)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: delete the folder") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(damaged) from error
     if not isinstance(found, dict):
-        raise ValueError(f"{path} is damaged: delete the folder")
+        raise ValueError(damaged)
+    if found.get("format") != FORMAT:
+        raise ValueError(
+            f"{path} must be of a checkpoint of format {FORMAT}, got {found.get('format')!r}, of "
+            f"another version of mercer: use another folder, or delete this one"
+        )
+    checksum = found.pop("checksum", None)
+    if set(found) != {"format", "identity", "seed"} or checksum != record_checksum(found):
+        raise ValueError(damaged)
     return found
 
 

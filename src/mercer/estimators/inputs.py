@@ -111,7 +111,13 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
     present = None
     counts = np.ones(len(absent), dtype=bool)
     if weight is not None:
-        weight = _check_sample_weight(weight, y, dtype=np.float64)
+        try:
+            weight = _check_sample_weight(weight, y, dtype=np.float64)
+        except OverflowError as error:
+            raise ValueError(
+                "sample_weight must be finite, got an integer that is too large for a float: "
+                "divide all weights by the same number"
+            ) from error
         check_weight(weight)
         check_total_weight(weight.sum())
         counts = weight > 0  # rows with weight 0 are dropped

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from mercer.contracts import Array, RowSource
 from mercer.estimators.rank_targets import RankSummary, RankTargets
+from mercer.estimators.target_checks import check_class_labels, check_number_targets
 from mercer.estimators.targets import (
     ROWS,
     ClassTargets,
@@ -37,6 +38,7 @@ class Numbers:
 
     def check(self, y: Any) -> Array:
         """Return y as numbers of shape (n,) or (n, k); NaN means no label."""
+        check_number_targets(y)
         if np.asarray(y).dtype.kind in "USO":
             found = as_numbers(np.asarray(y), 0, partial=True)
             y = found if np.ndim(y) == 2 else found[:, 0]
@@ -74,6 +76,7 @@ class Classes:
     def check(self, y: Any) -> Array:
         """Return one label per row; None and NaN mean no label."""
         labels = np.asarray(column_or_1d(y, warn=True))
+        check_class_labels(labels)
         check_classification_targets(known_labels(labels, missing(labels)))
         return labels
 
@@ -115,6 +118,7 @@ class Relevance:
 
     def check(self, y: Any) -> Array:
         """Return one number per row."""
+        check_number_targets(y)
         y = check_array(
             y,
             ensure_2d=False,

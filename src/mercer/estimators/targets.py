@@ -16,6 +16,7 @@ from mercer.columns.text_numbers import (
     styles_of,
 )
 from mercer.contracts import Array, RowBlock, RowSource
+from mercer.estimators.target_checks import check_number_targets
 from mercer.moments import PairWeights
 from mercer.rows.dialect import decimal_of
 from mercer.rows.labels import missing
@@ -172,6 +173,7 @@ def as_numbers(
     array([1200.,  300.])
     """
     values = np.asarray(y)
+    check_number_targets(values)
     if values.dtype.kind not in "fiub":
         values = _from_text(values, style)
     values = values.astype(np.float64, copy=False).reshape(len(values), -1)

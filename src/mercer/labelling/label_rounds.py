@@ -31,6 +31,7 @@ def write_sheet(
     before: Sheet | None = None,
     label_studio: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
 ) -> Sheet:
     """Write the rows drawn by a labeller as a sheet to fill in.
 
@@ -48,12 +49,14 @@ def write_sheet(
         A ``.json`` file for Label Studio tasks, one per row that is not in ``before``.
     settings : dict or None
         The settings to store in the record; None means the parameters of the labeller.
+    overwrite : bool
+        Whether files that exist are replaced, with the labels in them.
 
     Returns
     -------
     Sheet
     """
-    files = sheet_files(path)
+    files = sheet_files(path, overwrite=overwrite)
     tasks = None if label_studio is None else Path(label_studio).expanduser()
     if tasks is not None and tasks.absolute() in [file.absolute() for file in files]:
         raise ValueError(

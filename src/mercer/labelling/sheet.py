@@ -10,7 +10,7 @@ from typing import Any
 
 from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
 from mercer.labelling.spreadsheet_values import as_id, as_json, as_label, some
-from mercer.storage import TABLE_WRITERS, write_json, write_together
+from mercer.storage import ESCAPE, TABLE_WRITERS, escaped_table, write_json, write_together
 from mercer.validation import closest
 from mercer.version import VERSION
 
@@ -111,17 +111,23 @@ class Sheet:
         write_together(self.writers(*sheet_files(path, overwrite=overwrite)))
 
     def writers(self, file: Path, record: Path) -> Writers:
-        """Return the functions that write the files of the sheet."""
+        """Return the functions that write the files of the sheet.
+
+        In CSV, text that a spreadsheet would run as a formula is escaped; the record says so.
+        """
+        is_escaped = file.suffix.lower() == ".csv"
         write = TABLE_WRITERS[file.suffix.lower()]
         content = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "written_by": f"mercer {VERSION}",
+            "text_escape": ESCAPE if is_escaped else None,
             **asdict(self.drawn),
         }
+        table = escaped_table(self._table())[0] if is_escaped else self._table()
         return {
             record: lambda partial: write_json(content, partial),
-            file: lambda partial: write(self._table(), partial),
+            file: lambda partial: write(table, partial),
         }
 
     def _table(self) -> dict[str, list[Any]]:
@@ -147,7 +153,8 @@ def sheet_files(path: str | os.PathLike[str], *, overwrite: bool = False) -> tup
     for one in files:
         if one.exists() and not overwrite:
             raise FileExistsError(
-                f"{one} already exists, and labels would be lost: use another file, or remove it"
+                f"{one} already exists, and labels would be lost: use another file, or replace it "
+                f"with overwrite=True"
             )
     return files
 

@@ -25,7 +25,7 @@ from mercer.labelling.spreadsheet_values import (
 )
 from mercer.rows.arrow import reading
 from mercer.rows.checks import check_file
-from mercer.storage import pyarrow
+from mercer.storage import ESCAPE, pyarrow, unescaped
 from mercer.validation import warn
 
 #: Relative change of a weight that is rounding by a spreadsheet, and that it may be at most.
@@ -45,8 +45,10 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
         raise ValueError(
             f"{file} must be a sheet, a .csv or .parquet file of mercer label, got {file.suffix!r}"
         )
-    drawn = _read_record(file)
+    drawn, escape = _read_record(file)
     table = _read_csv(file) if file.suffix.lower() == ".csv" else _read_parquet(file)
+    if escape is not None:
+        table = {unescaped(name): list(map(_unescaped, table[name])) for name in table}
     for name in (drawn.id_name, LABEL):
         if name not in table:
             raise ValueError(
@@ -70,8 +72,12 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
     )
 
 
-def _read_record(file: Path) -> Draws:
-    """Read the record next to a sheet."""
+def _unescaped(value: Any) -> Any:
+    return unescaped(value) if isinstance(value, str) else value
+
+
+def _read_record(file: Path) -> tuple[Draws, str | None]:
+    """Read the record next to a sheet, and how text is escaped in the sheet, if it is."""
     path = file.with_suffix(".json")
     if not path.is_file():
         raise FileNotFoundError(
@@ -80,7 +86,7 @@ def _read_record(file: Path) -> Draws:
         )
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} must be the record of a sheet, got bad JSON: {error}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(
@@ -91,10 +97,15 @@ def _read_record(file: Path) -> Draws:
             f"{path} must be a record of version {FORMAT_VERSION}, got {content.get('version')!r}, "
             f"written by {content.get('written_by')}: use that version of mercer"
         )
+    escape = content.get("text_escape")
+    if escape not in (None, ESCAPE):
+        raise ValueError(
+            f"text_escape of {path} must be {ESCAPE!r} or null, got {escape!r}: draw again"
+        )
     try:
         given = {field.name: content[field.name] for field in fields(Draws)}
         given["pool"] = Fingerprint(**given["pool"])
-        return Draws(**given)
+        return Draws(**given), escape
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: {error}; draw again") from error
 

@@ -37,7 +37,9 @@ def load(path: str | os.PathLike[str]) -> KernelEstimator:
     """Load an estimator written by :func:`save`; its predictions are bit-identical.
 
     No code in the file is executed: classes are looked up in a fixed list, parameters are checked
-    by name and arrays by shape. A damaged or inconsistent file raises :class:`ModelFileError`.
+    by name and arrays by shape, and the description and every array must have their checksums.
+    A damaged or inconsistent file raises :class:`ModelFileError`. Checksums find damage; they do
+    not prove who wrote a file.
 
     Parameters
     ----------
@@ -60,7 +62,10 @@ def find_model(path: str | os.PathLike[str]) -> Path:
     file = Path(path).expanduser()
     if not file.exists():
         file = with_suffix(file)
-    check_exists(file.absolute())
+    try:
+        check_exists(file.absolute())
+    except ValueError as error:
+        raise ModelFileError(str(error)) from error
     if not file.is_file():
         raise ModelFileError(f"{file} must be a model file, got a folder")
     return file
@@ -80,7 +85,7 @@ def _open_model(path: str | os.PathLike[str]) -> Iterator[TensorFile]:
         with open_tensors(found) as file:
             yield file
     # A malicious document can make the checks of the parts fail in these ways.
-    except (ValueError, TypeError, ArithmeticError) as error:
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
         raise ModelFileError(f"{found} cannot be read as a model: {error}") from error
 
 

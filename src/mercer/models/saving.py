@@ -24,7 +24,7 @@ from mercer.validation import warn
 from mercer.version import VERSION
 
 #: The format version of load(); increase it for changes that an older mercer would misread.
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".mercer"
 
 #: Parts of a fit that are stored separately, or not at all.
@@ -61,7 +61,8 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
     """Save a fitted estimator to a file for :func:`load`.
 
     The file is safetensors with a JSON description in its header: no pickle, and no code that could
-    be executed. An existing file is replaced atomically.
+    be executed. It has checksums of the description and of every array, which :func:`load` checks.
+    An existing file is replaced atomically.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array
+from mercer.storage import check_regular
 from mercer.validation import closest
 
 
@@ -32,8 +33,12 @@ def check_file(path: str | os.PathLike[str]) -> Path:
 
 
 def check_exists(path: Path) -> None:
-    """Raise FileNotFoundError if a path does not exist, suggesting a similar file name."""
+    """Raise FileNotFoundError if a path does not exist, suggesting a similar file name.
+
+    What exists must be a file or a folder: a pipe or a device may never end.
+    """
     if path.exists():
+        check_regular(path)
         return
     if not path.parent.is_dir():
         raise FileNotFoundError(

@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from mercer.storage.regular_files import check_regular
+
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
@@ -32,10 +34,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
         )
     if path.is_dir():
         raise IsADirectoryError(f"{path} cannot be written: it is a folder; name a file in it")
+    check_regular(path)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    partial.touch(exist_ok=False)
-    mode = partial.stat().st_mode & 0o777
     try:
+        partial.touch(exist_ok=False)
+        mode = partial.stat().st_mode & 0o777
         yield partial
         # The writer may have created the file with other permissions.
         partial.chmod(mode)

@@ -266,13 +266,17 @@ def _as_dtype(array: Array, dtype: Json, name: str) -> Array:
     raise DamagedFileError(f"{name} is not an array of {dtype!r}")
 
 
-def save_value(value: Any, path: Path, registry: Registry, file: str) -> None:
-    """Write one value and its arrays to a file."""
+def save_value(value: Any, path: Path, registry: Registry, file: str, owner: str = "") -> None:
+    """Write one value and its arrays to a file; ``owner`` says what the value belongs to."""
     encoder = Encoder(registry, file)
-    write_tensors(path, {"value": encoder.value(value, "value")}, encoder.tensors)
+    document = {"value": encoder.value(value, "value")}
+    write_tensors(path, document | ({"owner": owner} if owner else {}), encoder.tensors)
 
 
-def load_value(path: Path, registry: Registry) -> Any:
-    """Read a value written by :func:`save_value`, bit-identical."""
+def load_value(path: Path, registry: Registry, owner: str = "") -> Any:
+    """Read a value written by :func:`save_value`, bit-identical, if its owner is the same."""
     with open_tensors(path) as file:
-        return Decoder(registry, file).value(file.document().get("value"), "value")
+        document = file.document()
+        if document.get("owner", "") != owner or "value" not in document:
+            raise DamagedFileError("it belongs to something else")
+        return Decoder(registry, file).value(document["value"], "value")

@@ -1,9 +1,10 @@
 """Files of one JSON document and named arrays, in the safetensors format.
 
 A file has eight bytes with the length of the header, a JSON header, and the bytes of the arrays; it
-contains no code. The document is an entry of the header's metadata. The format is simple enough to
-be implemented here, so that checkpoints and models need no further package; the ``safetensors``
-package can read and write the files as well.
+contains no code. The document is an entry of the header's metadata, and so are checksums of it and
+of every array, without which nothing is read. The format is simple enough to be implemented here,
+so that checkpoints and models need no further package; the ``safetensors`` package can read the
+files, and copy them with their metadata.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -21,11 +23,17 @@ import numpy as np
 
 from mercer.contracts import Array
 from mercer.storage.atomic import atomic_path
+from mercer.storage.checksums import array_checksum, holds, seal
+from mercer.storage.regular_files import open_regular
 
 Json: TypeAlias = Any
 
 #: The key of the document in the metadata.
 KEY = "mercer"
+#: The key of the checksums in the metadata.
+CHECKSUMS = "mercer_checksums"
+#: The longest header in bytes, as in the safetensors package: what claims more is not read.
+LONGEST_HEADER = 100_000_000
 METADATA = "__metadata__"
 #: The names of the dtypes in the format.
 DTYPES = {
@@ -62,26 +70,40 @@ def write_tensors(path: Path, document: Json, tensors: Mapping[str, Array]) -> N
         Contiguous arrays of numbers or booleans.
     """
     text = json.dumps(document, allow_nan=False, ensure_ascii=False)
-    header: dict[str, Json] = {METADATA: {KEY: text}}
+    metadata = {KEY: text}
+    header: dict[str, Json] = {METADATA: metadata}
     # Wide dtypes first: with a padded header, every array is aligned.
     order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
-    start = 0
+    start, checksums = 0, {}
     for name in order:
         array = tensors[name]
+        kind = _NAMES[array.dtype.newbyteorder("<")]
         header[name] = {
-            "dtype": _NAMES[array.dtype.newbyteorder("<")],
+            "dtype": kind,
             "shape": list(array.shape),
             "data_offsets": [start, start + array.nbytes],
         }
+        checksums[name] = array_checksum(name, kind, array.shape, _content(array))
         start += array.nbytes
+    metadata[CHECKSUMS] = seal(text, checksums)
     encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     encoded += b" " * (-len(encoded) % 8)
+    if len(encoded) > LONGEST_HEADER:
+        raise ValueError(
+            f"{path} cannot be written: its description takes {len(encoded):,} bytes of the "
+            f"{LONGEST_HEADER:,} that a file may have: store fewer texts, such as names of classes"
+        )
     with atomic_path(path) as partial, partial.open("wb") as file:
         file.write(struct.pack("<Q", len(encoded)))
         file.write(encoded)
         for name in order:
-            little = tensors[name].astype(tensors[name].dtype.newbyteorder("<"), copy=False)
-            file.write(little.reshape(-1).view(np.uint8).data)
+            file.write(_content(tensors[name]))
+
+
+def _content(array: Array) -> memoryview:
+    """Return the bytes of an array as they are in a file."""
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return little.reshape(-1).view(np.uint8).data
 
 
 class TensorFile:
@@ -93,6 +115,8 @@ class TensorFile:
         length = struct.unpack("<Q", file.read(8))[0] if size >= 8 else size
         if length > size - 8:
             raise _not_safetensors("its header is truncated")
+        if length > LONGEST_HEADER:
+            raise _not_safetensors(f"its header must have at most {LONGEST_HEADER:,} bytes")
         self._start = 8 + length
         header = _parsed(file.read(length), "its header")
         self._metadata = header.pop(METADATA, None)
@@ -109,26 +133,59 @@ class TensorFile:
 
     def document(self) -> dict[str, Json]:
         """Return the JSON document."""
+        assert self._checksums is not None  # they are checked before anything is believed
+        return _parsed(self._text, "its description")
+
+    @property
+    def _text(self) -> str:
         text = self._metadata.get(KEY) if isinstance(self._metadata, dict) else None
         if not isinstance(text, str):
             raise DamagedFileError(
                 f"it is a safetensors file without the {KEY!r} entry that describes its contents"
             )
-        return _parsed(text, "its description")
+        return text
+
+    @cached_property
+    def _checksums(self) -> dict[str, str]:
+        """The checksums of the arrays, which are those of the document."""
+        document, text = self._text, self._metadata.get(CHECKSUMS)
+        if not isinstance(text, str):
+            raise DamagedFileError(
+                "it has no checksums: it was written by another program, or by a mercer before its "
+                "first release, whose files are not read; fit and save again"
+            )
+        found = _parsed(text, "the entry of its checksums")
+        if not holds(document, found) or set(found["arrays"]) != set(self._places):
+            raise DamagedFileError(
+                "its description does not have its checksum: it is damaged, or was changed after "
+                "it was written, so use another copy, or write it again"
+            )
+        return dict(found["arrays"])
 
     def tensor(self, name: str) -> Array:
-        """Return a copy of an array."""
+        """Return a copy of an array, whose checksum must be right."""
         if name not in self._places:
             raise DamagedFileError(f"the tensor {name!r} is missing")
         if name not in self._left:
             raise DamagedFileError(f"the tensor {name!r} is used twice")
         self._left.remove(name)
         dtype, shape, start, stop = self._places[name]
-        array = np.empty(shape, dtype=dtype)
+        checksum = self._checksums[name]
+        try:
+            array = np.empty(shape, dtype=dtype)
+        except MemoryError as error:
+            raise DamagedFileError(
+                f"the tensor {name!r} needs {stop - start:,} bytes, more than there is memory"
+            ) from error
         self._file.seek(self._start + start)
         content = array.reshape(-1).view(np.uint8)
         if self._file.readinto(content.data) != stop - start:  # type: ignore[attr-defined]
             raise DamagedFileError(f"the tensor {name!r} is truncated")
+        if array_checksum(name, _NAMES[dtype], shape, content.data) != checksum:
+            raise DamagedFileError(
+                f"the tensor {name!r} does not have its checksum: it is damaged, or was changed or "
+                f"exchanged after it was written, so use another copy, or write it again"
+            )
         if dtype.kind == "b" and np.any(content > 1):
             raise DamagedFileError(f"the tensor {name!r} must contain booleans")
         return array.astype(dtype.newbyteorder("="), copy=False)
@@ -137,7 +194,7 @@ class TensorFile:
 @contextmanager
 def open_tensors(path: Path) -> Iterator[TensorFile]:
     """Open a file of :func:`write_tensors`; raise :class:`DamagedFileError` if it is invalid."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         yield TensorFile(file)
 
 
