@@ -9,10 +9,13 @@ else
 PYTHON ?= python3
 BIN    := $(VENV)/bin
 endif
+# How long make fuzz attacks, and how many faults make chaos tries.
+SECONDS ?= 1200
+TRIALS  ?= 50
 EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_features data_dependent_features \
 	distributed_ranking importance_labelling landmark_sampling learning_to_rank planning
 
-.PHONY: demo test test-all lint docs benchmarks experiments clean
+.PHONY: demo test test-all fuzz chaos lint docs benchmarks experiments clean
 
 demo: $(VENV)/.cli
 	$(BIN)/mercer demo
@@ -22,6 +25,12 @@ test: $(VENV)/.dev lint docs
 
 test-all: $(VENV)/.dev lint docs
 	$(BIN)/python -m pytest -m "slow or not slow"
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.attacks --seconds $(SECONDS)
+
+chaos: $(VENV)/.dev
+	$(BIN)/python -m tests.attacks.chaos --trials $(TRIALS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
