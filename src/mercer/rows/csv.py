@@ -17,6 +17,7 @@ from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import check_kinds, select_columns
 from mercer.rows.csv_lines import Header, check_header, column_of, parsing, read_header
 from mercer.rows.dialect import GAPS, Dialect, sniff
+from mercer.rows.file_identity import FileSet
 from mercer.rows.file_source import FileSource
 from mercer.storage import pyarrow
 
@@ -69,6 +70,7 @@ class CsvSource(FileSource):
     ) -> None:
         self.raw = raw
         self.path = check_file(path)
+        files = FileSet.of([self.path])
         self.dialect = sniff(self.path, delimiter=delimiter, decimal=decimal)
         self.delimiter = self.dialect.delimiter
         self._header = read_header(self.path, self.dialect)
@@ -95,6 +97,7 @@ class CsvSource(FileSource):
         self._query_dtype = None if query is None else label_dtype(self._types[query])
         super().__init__(
             str(self.path),
+            files,
             n_rows=self._total,
             n_features=len(self._selection.features),
             dtype=np.dtype(np.float64),
@@ -110,7 +113,8 @@ class CsvSource(FileSource):
 
     def text_batches(self, names: list[str]) -> Iterator[Any]:
         """Yield some columns of all rows as text, in batches of pyarrow."""
-        return text_batches(self.path, self.dialect, self._header, self._names, names)
+        with self.files.unchanged():
+            yield from text_batches(self.path, self.dialect, self._header, self._names, names)
 
     @property
     def resident_bytes(self) -> int:

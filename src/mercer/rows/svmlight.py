@@ -17,6 +17,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.rows.checks import check_file
 from mercer.rows.chunks import Piece
+from mercer.rows.file_identity import FileSet
 from mercer.rows.file_source import PIECE_BYTES, FileSource
 from mercer.rows.svmlight_lines import content, fault_of, has_qid
 from mercer.validation import check_count
@@ -63,6 +64,7 @@ class SvmlightSource(FileSource):
         zero_based: bool | str = "auto",
     ) -> None:
         self.path = check_file(path)
+        files = FileSet.of([self.path])
         if not isinstance(zero_based, (bool, np.bool_)) and zero_based != "auto":
             raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
         wanted = None if n_features is None else check_count(n_features, "n_features")
@@ -77,6 +79,7 @@ class SvmlightSource(FileSource):
         self._offsets, self._bounds = found.offsets, found.bounds
         super().__init__(
             str(self.path),
+            files,
             n_rows=int(found.bounds[-1]),
             n_features=held if wanted is None else wanted,
             dtype=np.dtype(np.float64),
