@@ -16,13 +16,12 @@ from mercer.rows.checks import check_file
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import check_kinds, select_columns
 from mercer.rows.csv_lines import Header, check_header, column_of, parsing, read_header
-from mercer.rows.dialect import GAPS, Dialect, sniff
+from mercer.rows.dialect import GAPS, Dialect, binary, open_bytes, sniff
 from mercer.rows.file_identity import FileSet
 from mercer.rows.file_source import FileSource
+from mercer.rows.text_lines import BLOCK_BYTES, VALUE_BYTES, nul_line
 from mercer.storage import pyarrow
 
-BLOCK_BYTES = 2**20
-VALUE_BYTES = 64  # bytes per value; a line must fit into a block of the parser
 UNNAMED = "unnamed"  # a column of a table without a name
 TEXT_BYTES = 2**22  # bytes of text parsed at a time
 READ_AHEAD = 80  # the most blocks that pyarrow's reader was measured to hold
@@ -93,6 +92,7 @@ class CsvSource(FileSource):
             for name, type_ in found.items()
         }
         self._total = self._validate(found, kinds)
+        self._check_nul()
         self._target_dtype = None if target is None else label_dtype(self._types[target])
         self._query_dtype = None if query is None else label_dtype(self._types[query])
         super().__init__(
@@ -205,6 +205,15 @@ class CsvSource(FileSource):
                         self._types[name] = pa.string()
                     else:
                         raise
+
+    def _check_nul(self) -> None:
+        """Raise ValueError for NUL bytes in columns of text; numbers cannot contain them."""
+        text = any(kind_of(type_) == "text" for type_ in self._types.values())
+        if text and self.dialect.encoding != "utf-16":
+            with open_bytes(self.path) as stream:
+                line = nul_line(stream)
+            if line is not None:
+                raise ValueError(binary(self.path, line))
 
     def _count(self) -> int:
         """Return the number of rows after parsing and converting all of them."""
