@@ -97,7 +97,7 @@ class CsvSource(FileSource):
         self._query_dtype = None if query is None else label_dtype(self._types[query])
         super().__init__(
             str(self.path),
-            files,
+            files=files,
             n_rows=self._total,
             n_features=len(self._selection.features),
             dtype=np.dtype(np.float64),

@@ -138,6 +138,10 @@ class FileSet:
         self.check()
 
 
+#: For a source that compares nothing.
+NO_FILES = FileSet(())
+
+
 def parquet_files(folder: Path) -> list[Path]:
     """Return the Parquet files of a folder, sorted by name."""
     return sorted(folder.glob("*.parquet"))

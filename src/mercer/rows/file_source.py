@@ -13,7 +13,7 @@ import numpy as np
 from mercer.contracts import Array, RowBlock, Rows, RowSource
 from mercer.rows.checks import check_indices, check_query
 from mercer.rows.chunks import Piece, even_cuts, rechunk
-from mercer.rows.file_identity import FileSet
+from mercer.rows.file_identity import NO_FILES, FileSet
 from mercer.rows.table import Table
 from mercer.validation import check_count
 
@@ -40,7 +40,6 @@ class FileSource(ABC):
     def __init__(
         self,
         label: str,
-        files: FileSet,
         *,
         n_rows: int,
         n_features: int,
@@ -48,6 +47,7 @@ class FileSource(ABC):
         has_target: bool,
         has_query: bool = False,
         feature_names: list[str] | None = None,
+        files: FileSet = NO_FILES,
     ) -> None:
         if n_rows == 0:
             raise ValueError(f"{label} must contain at least one row, got none: write it again")

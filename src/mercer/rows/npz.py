@@ -49,7 +49,7 @@ class NpySource(FileSource):
             check_labels(_mapped(self.y_path).shape, X.shape[0], str(self.y_path))
         super().__init__(
             str(self.path),
-            files,
+            files=files,
             n_rows=X.shape[0],
             n_features=X.shape[1],
             dtype=float_dtype(X.dtype),
@@ -142,7 +142,7 @@ class NpzSource(FileSource):
         self._whole = sum(header.nbytes for header in headers.values() if header.by_column)
         super().__init__(
             str(self.path),
-            files,
+            files=files,
             n_rows=shape[0],
             n_features=shape[1],
             dtype=float_dtype(dtype),

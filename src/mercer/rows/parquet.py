@@ -93,7 +93,7 @@ class ParquetSource(FileSource):
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         super().__init__(
             f"{self.paths[0]}{more}",
-            identity,
+            files=identity,
             n_rows=int(self._bounds[-1]),
             n_features=len(self._selection.features),
             dtype=np.dtype(np.float32 if single else np.float64),

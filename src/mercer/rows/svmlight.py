@@ -81,7 +81,7 @@ class SvmlightSource(FileSource):
         self._offsets, self._bounds = found.offsets, found.bounds
         super().__init__(
             str(self.path),
-            files,
+            files=files,
             n_rows=int(found.bounds[-1]),
             n_features=held if wanted is None else wanted,
             dtype=np.dtype(np.float64),
