@@ -29,6 +29,7 @@ from benchmarks import (
     shards,
     speed,
     tables,
+    wide,
 )
 from benchmarks.table_fit import ALL_METHODS
 
@@ -63,6 +64,7 @@ SECTIONS = {
     "shards": Section("Shards", shards.run),
     "ranking": Section("Ranking", ranking.run),
     "pool": Section("Scores of a pool", pool.run, None),
+    "wide": Section("Wide text files", wide.run, None),
     "cluster": Section("Memory of workers", cluster_memory.run, None),
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

@@ -136,6 +136,19 @@ def pool_fit(task: str, path: str, features: int, budget: int) -> dict[str, Any]
     return found | {"stages": stages}
 
 
+def wide_file(path: str) -> dict[str, Any]:
+    """Open a text file and read it in one pass; return bytes, and seconds of the processor."""
+    from mercer import open_rows
+
+    with measured() as found:
+        started = time.process_time()
+        source = open_rows(path)
+        opened = time.process_time()
+        rows = sum(block.n_rows for block in source.blocks(source.n_rows))
+        passed = time.process_time()
+    return found | {"rows": rows, "open": opened - started, "pass": passed - opened}
+
+
 def run_child(task: str, /, **settings: Any) -> dict[str, Any]:
     """Run one of the above in a fresh process, and tell of it."""
     found: dict[str, Any] = fresh("benchmarks.child", task, settings)
@@ -145,5 +158,5 @@ def run_child(task: str, /, **settings: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    tasks = (covtype_fit, kin40k_fit, file_fit, table_fit, public_fit, pool_fit)
+    tasks = (covtype_fit, kin40k_fit, file_fit, table_fit, public_fit, pool_fit, wide_file)
     answer({one.__name__: one for one in tasks})

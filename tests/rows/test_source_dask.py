@@ -8,6 +8,7 @@ import pytest
 
 from mercer.rows.dask_partitions import partitions
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
@@ -55,3 +56,19 @@ def test_a_missing_query_of_a_partition_is_refused(frame):
     shards = partitions(dd.from_pandas(frame, npartitions=2), "y", query="q")
     with pytest.raises(ValueError, match="qid must have a query in every row, got nan at row 3"):
         _ = shards[0].source
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_partition_must_be_the_same_in_every_pass(tmp_path, raw):
+    frame = pd.DataFrame({"a": np.arange(6.0), "b": np.arange(6.0) ** 2, "t": 1.0})
+    read = dask.delayed(lambda path: pd.read_csv(path), pure=True)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    X = dd.from_delayed([read(str(tmp_path / "a.csv"))], meta=frame)
+    (part,) = partitions(X, "t", raw=raw)
+    for _ in range(2):
+        assert part.source.n_rows == 6
+    frame.rename(columns={"a": "b", "b": "a"})[["a", "b", "t"]].to_csv(
+        tmp_path / "a.csv", index=False
+    )
+    with pytest.raises(ValueError, match=r"shard 0 .* must have the same rows .*persist"):
+        _ = part.source

@@ -21,6 +21,7 @@ from mercer.estimators.asked import accepts_sparse, is_pairwise
 from mercer.estimators.encoding import warn_of_dropped
 from mercer.rows import ArraySource, as_source, names_columns, open_rows
 from mercer.rows.frames import from_frame, table_of
+from mercer.rows.given_arrays import refuse_masked, sound_rows, unmasked
 from mercer.rows.labels import missing
 from mercer.rows.table import Table
 from mercer.validation import (
@@ -91,13 +92,15 @@ def read_rows(estimator: Any, kind: TargetKind, given: Given, *, reset: bool) ->
         return in_query_order(RowInput(source))
     if takes_tables(estimator):
         X, y, weight, query = with_named_columns(X, y, weight, query)
+    refuse_masked(weight, "sample_weight")
+    refuse_masked(query, "qid")
     X = validated_rows(estimator, X, reset=reset)
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             f"is None"
         )
-    y = kind.check(y)
+    y = kind.check(unmasked(y, labels=True))
     check_same_length(X.shape[0], y, "y")
     if query is not None:
         query = np.asarray(query)
@@ -185,7 +188,7 @@ def with_named_columns(X: Any, y: Any, weight: Any, query: Any) -> tuple[Any, An
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as numeric rows, or as a table, validated as in scikit-learn."""
-    pairwise = is_pairwise(estimator.kernel)
+    pairwise, X = is_pairwise(estimator.kernel), sound_rows(X)
     if takes_tables(estimator):
         if isinstance(X, list) and X and isinstance(X[0], (list, tuple)):
             X = np.array(X, dtype=object) if any(holds_text(row) for row in X) else X

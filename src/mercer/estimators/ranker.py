@@ -18,6 +18,7 @@ from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.target_kinds import Relevance
 from mercer.kernels import Kernel
 from mercer.metrics import ndcg, pairwise_error
+from mercer.rows.given_arrays import refuse_masked
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
 from mercer.validation import check_choice
@@ -198,6 +199,8 @@ class KernelRanker(KernelEstimator):
         Gains are ``2^y - 1`` if y contains integers, and y itself otherwise. NDCG is not defined
         for negative relevance; one minus the pairwise error within queries is returned instead.
         """
+        for name, given in (("y", y), ("qid", qid), ("sample_weight", sample_weight)):
+            refuse_masked(given, name)
         scores, y = self.predict(X), np.asarray(y, dtype=float)
         if qid is None or np.any(y < 0):
             return 1.0 - pairwise_error(y, scores, qid, sample_weight)

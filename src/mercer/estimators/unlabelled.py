@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from mercer.contracts import RowSource
+from mercer.rows.given_arrays import refuse_masked, sound_rows, unmasked
 
 
 def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any, Any, Any]:
@@ -30,6 +31,7 @@ def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any,
         raise ValueError(
             f"X_unlabelled must have the columns of X, {list(names[0])}, got {list(names[1])}"
         )
+    X, more = sound_rows(X), sound_rows(more)
     if np.ndim(more) != 2 and not scipy.sparse.issparse(more):
         raise ValueError(f"X_unlabelled must be rows, got an array of shape {np.shape(more)}")
     if columns_of(X) != columns_of(more):
@@ -37,12 +39,13 @@ def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any,
             f"X_unlabelled must have the {columns_of(X)} columns of X, got {columns_of(more)}"
         )
     count = more.shape[0] if hasattr(more, "shape") else len(more)
-    labels = np.asarray(y)
+    labels = np.asarray(unmasked(y, labels=True))
     shape = (count, *labels.shape[1:])
     if labels.dtype.kind == "f":
         filled = np.concatenate([labels, np.full(shape, np.nan)])
     else:  # None keeps integer classes as integers
         filled = np.concatenate([labels.astype(object), np.empty(shape, dtype=object)])
+    refuse_masked(sample_weight, "sample_weight")
     if sample_weight is not None:
         sample_weight = np.concatenate([np.asarray(sample_weight, dtype=float), np.ones(count)])
     if scipy.sparse.issparse(X) or scipy.sparse.issparse(more):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import copy
-import mmap
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from mercer.contracts import Array, RowBlock, Rows, RowSource
 from mercer.rows.checks import (
@@ -21,6 +19,14 @@ from mercer.rows.checks import (
     check_weight_shape,
 )
 from mercer.rows.chunks import even_cuts
+from mercer.rows.given_arrays import (
+    check_mapped,
+    is_sparse,
+    mapping,
+    refuse_masked,
+    sound_rows,
+    unmasked,
+)
 from mercer.rows.table import Table
 from mercer.validation import check_count
 
@@ -32,9 +38,10 @@ class ArraySource:
     ----------
     X : array of shape (n, d), scipy sparse rows, or a Table
         Any real numeric dtype, which is kept. A ``np.memmap`` is read block by block; sparse
-        matrices of another format are converted to CSR once. Blocks of a table are tables.
+        matrices of another format are converted to CSR once. Blocks of a table are tables. Masked
+        values are missing: NaN.
     y : array of shape (n,) or (n, k), or None
-        Targets of any dtype, including text labels.
+        Targets of any dtype, including text labels; masked ones are NaN or None.
     weight : array of shape (n,), or None
         Weights of the rows.
     feature_names : list of str, or None
@@ -69,10 +76,11 @@ class ArraySource:
     ) -> None:
         self._X = _as_rows(X)
         self.n_rows, self.n_features = (int(size) for size in self._X.shape)
-        self._y = None if y is None else np.asarray(y)
+        self._y = None if y is None else np.asarray(unmasked(y, labels=True))
         if self._y is not None:
             check_labels(self._y.shape, self.n_rows, "y")
         self.has_target = self._y is not None
+        refuse_masked(weight, "weight")
         self._weight = None if weight is None else np.asarray(weight, dtype=np.float64)
         if self._weight is not None:
             check_weight_shape(self._weight.shape, self.n_rows, "weight")
@@ -90,6 +98,7 @@ class ArraySource:
         rows = check_count(rows, "rows")
         for start in range(0, self.n_rows, rows):
             stop = min(start + rows, self.n_rows)
+            self._check_mapped()
             yield RowBlock(
                 start,
                 _between(self._X, start, stop),
@@ -100,7 +109,9 @@ class ArraySource:
 
     def take(self, indices: Array) -> Rows:
         """Return the rows at ``indices``, in the order of ``indices``."""
-        return self._X[check_indices(indices, self.n_rows)]
+        wanted = check_indices(indices, self.n_rows)
+        self._check_mapped()
+        return self._X[wanted]
 
     def targets(self, rows: int) -> Iterator[Array]:
         """Yield only y, ``rows`` at a time."""
@@ -108,6 +119,7 @@ class ArraySource:
         if self._y is None:
             raise ValueError("the rows must have targets, but this source has none: pass y")
         for start in range(0, self.n_rows, rows):
+            self._check_mapped()
             yield self._y[start : start + rows]
 
     def queries(self, rows: int) -> Iterator[tuple[Array, Array | None]]:
@@ -117,6 +129,7 @@ class ArraySource:
             raise ValueError("the rows must have queries, but this source has none: pass query=")
         for start in range(0, self.n_rows, rows):
             part = slice(start, start + rows)
+            self._check_mapped()
             yield self._query[part], None if self._weight is None else self._weight[part]
 
     def split(self, parts: int) -> list[RowSource]:
@@ -147,9 +160,9 @@ class ArraySource:
     def resident_bytes(self) -> int:
         """Bytes of the arrays in memory; memory-mapped arrays do not count."""
         X = self._X
-        held = [X.data, X.indices, X.indptr] if _is_sparse(X) else [X]
+        held = [X.data, X.indices, X.indptr] if is_sparse(X) else [X]
         held += [a for a in (self._y, self._weight, self._query) if a is not None]
-        return sum(int(array.nbytes) for array in held if not _is_mapped(array))
+        return sum(int(array.nbytes) for array in held if mapping(array) is None)
 
     def at(self, indices: Any) -> ArraySource:
         """Return a copy of the rows at ``indices`` as a source; it may be empty."""
@@ -168,6 +181,11 @@ class ArraySource:
         found._query, found.has_query = _as_queries(query, self.n_rows), True
         return found
 
+    def _check_mapped(self) -> None:
+        """Raise ValueError if the file of a memory map shrank: reading it would end the process."""
+        for array in (self._X, self._y, self._weight, self._query):
+            check_mapped(array)
+
     def _part(self, start: int, stop: int) -> ArraySource:
         """Return rows ``start`` to ``stop`` without checking them again; may be empty."""
         part = copy.copy(self)
@@ -183,7 +201,10 @@ def _as_rows(X: Any) -> Rows:
     """Return X as a table, or as a numeric matrix, dense or CSR, without a copy if possible."""
     if isinstance(X, Table):
         return X
-    rows = X.tocsr() if _is_sparse(X) else np.asarray(X)
+    given = sound_rows(X)
+    rows = given.tocsr() if is_sparse(given) else np.asarray(given)
+    if is_sparse(rows) and rows is not given:  # lists of indices are not checked before
+        sound_rows(rows)
     if rows.dtype.kind == "O" and rows.ndim == 2:
         try:
             rows = np.asarray(rows, dtype=np.float64)
@@ -197,6 +218,7 @@ def _as_rows(X: Any) -> Rows:
 
 def _as_queries(query: Any, n_rows: int) -> Array:
     """Return the queries as an array, with a value in every row."""
+    refuse_masked(query, "qid")
     values = np.asarray(query)
     check_query_shape(values.shape, n_rows, "qid")
     check_query(values, "qid")
@@ -205,7 +227,7 @@ def _as_queries(query: Any, n_rows: int) -> Array:
 
 def _between(X: Rows, start: int, stop: int) -> Rows:
     """Return rows ``start`` to ``stop`` as a view."""
-    if not _is_sparse(X):
+    if not is_sparse(X):
         return X[start:stop]
     # SciPy copies slices, and its constructor copies short views, so parts of a source would double
     # the memory. Setting slices of the three arrays on an empty matrix shares them.
@@ -214,15 +236,3 @@ def _between(X: Rows, start: int, stop: int) -> Rows:
     rows.data, rows.indices = X.data[first:last], X.indices[first:last]
     rows.indptr = X.indptr[start : stop + 1] - first
     return rows
-
-
-def _is_sparse(X: Any) -> bool:
-    """Return whether X is a SciPy sparse matrix or array."""
-    return bool(sparse.issparse(X))
-
-
-def _is_mapped(array: Any) -> bool:
-    """Return whether an array is memory-mapped."""
-    while isinstance(array, np.ndarray):
-        array = array.base
-    return isinstance(array, mmap.mmap)

@@ -64,10 +64,12 @@ def select_columns(
     for one, other in combinations(given, 2):
         if given[one] == given[other]:
             raise ValueError(f"{one} and {other} must be two columns, got {given[one]!r} for both")
-    others = given.values()
+    others = set(given.values())
     chosen = [c for c in available if c not in others] if columns is None else [*columns]
+    known = set(available)  # lists would take time that grows with the square of the columns
     for name in chosen:
-        _check_present(name, available, label, "column")
+        if name not in known:
+            _check_present(name, available, label, "column")
     if _repeated(chosen):
         raise ValueError(f"columns must list each name once, got {_repeated(chosen)[0]!r} again")
     if not chosen:

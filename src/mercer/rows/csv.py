@@ -16,12 +16,12 @@ from mercer.rows.checks import check_file
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import check_kinds, select_columns
 from mercer.rows.csv_lines import Header, check_header, column_of, parsing, read_header
-from mercer.rows.dialect import GAPS, Dialect, sniff
+from mercer.rows.dialect import GAPS, Dialect, binary, open_bytes, sniff
+from mercer.rows.file_identity import FileSet
 from mercer.rows.file_source import FileSource
+from mercer.rows.text_lines import BLOCK_BYTES, VALUE_BYTES, nul_line
 from mercer.storage import pyarrow
 
-BLOCK_BYTES = 2**20
-VALUE_BYTES = 64  # bytes per value; a line must fit into a block of the parser
 UNNAMED = "unnamed"  # a column of a table without a name
 TEXT_BYTES = 2**22  # bytes of text parsed at a time
 READ_AHEAD = 80  # the most blocks that pyarrow's reader was measured to hold
@@ -69,6 +69,7 @@ class CsvSource(FileSource):
     ) -> None:
         self.raw = raw
         self.path = check_file(path)
+        files = FileSet.of([self.path])
         self.dialect = sniff(self.path, delimiter=delimiter, decimal=decimal)
         self.delimiter = self.dialect.delimiter
         self._header = read_header(self.path, self.dialect)
@@ -91,10 +92,12 @@ class CsvSource(FileSource):
             for name, type_ in found.items()
         }
         self._total = self._validate(found, kinds)
+        self._check_nul()
         self._target_dtype = None if target is None else label_dtype(self._types[target])
         self._query_dtype = None if query is None else label_dtype(self._types[query])
         super().__init__(
             str(self.path),
+            files=files,
             n_rows=self._total,
             n_features=len(self._selection.features),
             dtype=np.dtype(np.float64),
@@ -110,7 +113,8 @@ class CsvSource(FileSource):
 
     def text_batches(self, names: list[str]) -> Iterator[Any]:
         """Yield some columns of all rows as text, in batches of pyarrow."""
-        return text_batches(self.path, self.dialect, self._header, self._names, names)
+        with self.files.unchanged():
+            yield from text_batches(self.path, self.dialect, self._header, self._names, names)
 
     @property
     def resident_bytes(self) -> int:
@@ -201,6 +205,15 @@ class CsvSource(FileSource):
                         self._types[name] = pa.string()
                     else:
                         raise
+
+    def _check_nul(self) -> None:
+        """Raise ValueError for NUL bytes in columns of text; numbers cannot contain them."""
+        text = any(kind_of(type_) == "text" for type_ in self._types.values())
+        if text and self.dialect.encoding != "utf-16":
+            with open_bytes(self.path) as stream:
+                line = nul_line(stream)
+            if line is not None:
+                raise ValueError(binary(self.path, line))
 
     def _count(self) -> int:
         """Return the number of rows after parsing and converting all of them."""

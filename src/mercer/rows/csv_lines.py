@@ -17,6 +17,7 @@ from pathlib import Path
 
 from mercer.rows.arrow import reading
 from mercer.rows.dialect import ENCODINGS, STATED, Dialect, open_bytes, unclosed
+from mercer.rows.text_lines import FIRST_LINE, LongLineError, bounded_lines, longest_line
 from mercer.storage import pyarrow
 
 CONVERSION = re.compile(
@@ -45,6 +46,8 @@ def read_header(path: Path, dialect: Dialect) -> Header:
                 for skip, (line, values) in enumerate(lines, 1)
                 if values and not (line == 1 and STATED.fullmatch(dialect.delimiter.join(values)))
             )
+        except LongLineError as error:
+            raise ValueError(error.explained(path)) from error
         except csv.Error as error:
             raise ValueError(unclosed(path, 1)) from error
         try:
@@ -82,10 +85,16 @@ def check_header(header: Header, path: Path, *, unnamed: bool) -> None:
         )
 
 
-def records(path: Path, dialect: Dialect) -> Generator[tuple[int, list[str]], None, None]:
-    """Yield the first line and the values of every row; blank lines are rows without values."""
+def records(
+    path: Path, dialect: Dialect, limit: int = FIRST_LINE
+) -> Generator[tuple[int, list[str]], None, None]:
+    """Yield the first line and the values of every row; blank lines are rows without values.
+
+    LongLineError is raised at a line that is longer than ``limit``.
+    """
     with _text(path, dialect, "replace") as text:
-        reader = csv.reader(text, delimiter=dialect.delimiter, quotechar=dialect.quote)
+        lines = bounded_lines(text, limit)
+        reader = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
         line = 1
         for values in reader:
             yield line, values
@@ -142,7 +151,7 @@ def _explained(message: str, path: Path, dialect: Dialect, header: Header) -> st
             f"numbers, or exclude it with columns="
         )
     if "straddles" in message:
-        return unclosed(path, _longest(path, dialect))
+        return _straddling(path, dialect, len(names))
     return None
 
 
@@ -151,7 +160,11 @@ def _undecodable(path: Path, dialect: Dialect) -> str:
     utf16 = dialect.encoding == "utf-16"
     mark = re.compile("\ufffd" if utf16 else "[\udc80-\udcff]")
     with _text(path, dialect, "replace" if utf16 else "surrogateescape") as text:
-        line = next((number for number, line in enumerate(text, 1) if mark.search(line)), None)
+        lines = enumerate(bounded_lines(text, FIRST_LINE), 1)
+        try:
+            line = next((number for number, line in lines if mark.search(line)), None)
+        except LongLineError as error:
+            line = error.line
     name = ENCODINGS[dialect.encoding]
     return (
         f"the text must be {name}, as at the beginning of the file, but is not"
@@ -163,7 +176,8 @@ def _line(path: Path, dialect: Dialect, header: Header, wrong: Callable[[list[st
     """Return the first line after the header whose values are wrong, in words."""
     line = 0
     try:
-        for line, values in records(path, dialect):
+        limit = max(FIRST_LINE, longest_line(len(header.names)))
+        for line, values in records(path, dialect, limit):
             if values and line > header.line and wrong(values):
                 return f"line {line} of {path.name}"
     except csv.Error:  # a value that is too long for this reader, but not for pyarrow
@@ -171,17 +185,19 @@ def _line(path: Path, dialect: Dialect, header: Header, wrong: Callable[[list[st
     return f"a line of {path.name}"
 
 
-def _longest(path: Path, dialect: Dialect) -> int:
-    """Return the first line of the longest row, or of a row that is too long for the reader."""
+def _straddling(path: Path, dialect: Dialect, columns: int) -> str:
+    """Return the message for a row that is too long for the parser: its line, or its quote."""
     longest, length, line = 1, 0, 0
     try:
-        for line, values in records(path, dialect):
+        for line, values in records(path, dialect, longest_line(columns)):
             size = sum(map(len, values))
             if size > length:
                 longest, length = line, size
+    except LongLineError as error:
+        return error.explained(path, columns)
     except csv.Error:
-        return line + 1
-    return longest
+        longest = line + 1
+    return unclosed(path, longest)
 
 
 def _text(path: Path, dialect: Dialect, errors: str) -> io.TextIOWrapper:

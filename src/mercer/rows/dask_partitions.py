@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import zlib
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from mercer.contracts import RowSource
 from mercer.rows.arrays import ArraySource
 from mercer.rows.frames import from_frame, table_of
 from mercer.rows.shards import Shard, ShardMethods
+from mercer.rows.table import Table
 
 
 def is_partitioned(X: Any) -> bool:
@@ -25,12 +27,46 @@ class Partition(ShardMethods):
     number: int
     name: str
     delayed: Any
+    seen: list[str] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def source(self) -> RowSource:  # type: ignore[override]
-        """The rows, computed now, in this process."""
+        """The rows, computed now, in this process; they must be those of the first time."""
         shard: Shard = self.delayed.compute(scheduler="synchronous")
+        found = _identity(shard.source)
+        if not self.seen:
+            self.seen.append(found)
+        if found != self.seen[0]:
+            raise ValueError(
+                f"{self.name} must have the same rows whenever it is computed, but they changed "
+                f"since the first pass: its files may have been replaced, or it draws at random; "
+                f"leave them alone and fit again, or keep it in memory with X.persist()"
+            )
         return shard.source
+
+
+def _identity(source: Any) -> str:
+    """Return the shape of the rows, and a checksum of the first and the last of them."""
+    rows = max(1, source.n_rows)
+    ends = source.at(np.unique([0, rows - 1])) if source.n_rows else source
+    blocks = [(block.X, block.y, block.weight, block.query) for block in ends.blocks(2)]
+    values = [
+        part.toarray() if hasattr(part, "toarray") else part
+        for block in blocks
+        for part in block
+        if part is not None
+    ]
+    tables = [
+        [
+            column.values() if hasattr(column, "values") else column
+            for column in one.columns.values()
+        ]
+        if isinstance(one, Table)
+        else [one]
+        for one in values
+    ]
+    text = repr([np.asarray(one).tolist() for table in tables for one in table])
+    return f"{source.n_rows} {source.feature_names} {zlib.crc32(text.encode())}"
 
 
 def partitions(

@@ -135,6 +135,14 @@ def unclosed(path: Path, line: int) -> str:
     )
 
 
+def binary(path: Path, line: int) -> str:
+    """Return the message for a NUL byte."""
+    return (
+        f"{path} must be text, got a NUL byte in line {line} of {path.name}: it is damaged, binary "
+        f"or UTF-16 without a byte order mark; check its extension, or save it as UTF-8"
+    )
+
+
 def check_delimiter(delimiter: str) -> str:
     r"""Return the delimiter; a backslash and a t, as typed in a shell, are a tab.
 
@@ -170,10 +178,7 @@ def _decoded(data: bytes, file: Path, *, whole: bool) -> tuple[str, str]:
         except UnicodeDecodeError:
             continue
         if "\0" in text:
-            raise ValueError(
-                f"{file} must be text, got a NUL byte in its first {len(data)} bytes: it is binary "
-                f"or UTF-16 without a byte order mark; check its extension, or save it as UTF-8"
-            )
+            raise ValueError(binary(file, text.count("\n", 0, text.index("\0")) + 1))
         return encoding, text
     raise ValueError(
         f"{file} must be text in {ENCODINGS[candidates[0]]}, as its first bytes say, but it cannot "

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.contracts import Array, RowBlock, Rows, RowSource
 from mercer.rows.checks import check_indices, check_query
 from mercer.rows.chunks import Piece, even_cuts, rechunk
+from mercer.rows.file_identity import NO_FILES, FileSet
 from mercer.rows.table import Table
 from mercer.validation import check_count
 
@@ -24,7 +25,8 @@ class FileSource(ABC):
     """Rows ``start`` to ``start + n_rows`` of files, read every time; it is pickled by path.
 
     A subclass defines how to read a range of rows (``_pieces``) and where reading can start without
-    reading the rows before (``_boundaries``). A ``raw`` source yields tables, with columns of any
+    reading the rows before (``_boundaries``). ``files``, taken before anything is read, is what the
+    files must be in every pass. A ``raw`` source yields tables, with columns of any
     kind, instead of arrays.
     """
 
@@ -45,10 +47,13 @@ class FileSource(ABC):
         has_target: bool,
         has_query: bool = False,
         feature_names: list[str] | None = None,
+        files: FileSet = NO_FILES,
     ) -> None:
         if n_rows == 0:
             raise ValueError(f"{label} must contain at least one row, got none: write it again")
+        files.check()
         self.label = label
+        self.files = files
         self.n_rows = n_rows
         self.n_features = n_features
         self.has_target = has_target
@@ -107,6 +112,10 @@ class FileSource(ABC):
     def take(self, indices: Array) -> Rows:
         """Return the rows at ``indices``, in their order, in one pass over the files."""
         wanted = check_indices(indices, self.n_rows)
+        with self.files.unchanged():
+            return self._taken(wanted)
+
+    def _taken(self, wanted: Array) -> Rows:
         order = np.argsort(wanted, kind="stable")
         ordered = wanted[order] + self._start
         tables: list[Table] = []
@@ -171,7 +180,8 @@ class FileSource(ABC):
         # A block is filled in place, so one larger than the source would waste memory.
         rows = min(check_count(rows, "rows"), max(1, self.n_rows))
         stop = self._start + self.n_rows
-        return rechunk(self._counted(self._start, stop, rows, features=features), rows)
+        with self.files.unchanged():
+            yield from rechunk(self._counted(self._start, stop, rows, features=features), rows)
 
     def _counted(self, start: int, stop: int, rows: int, **what: bool) -> Iterator[Piece]:
         """Yield the pieces of a range; raise ValueError for missing queries or a truncated file."""

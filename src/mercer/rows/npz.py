@@ -21,6 +21,7 @@ from mercer.rows.checks import (
     float_dtype,
 )
 from mercer.rows.chunks import Piece
+from mercer.rows.file_identity import FileSet
 from mercer.rows.file_source import FileSource
 from mercer.validation import closest
 
@@ -41,12 +42,14 @@ class NpySource(FileSource):
     ) -> None:
         self.path = check_file(path)
         self.y_path = None if y_path is None else check_file(y_path)
+        files = FileSet.of([self.path, self.y_path])
         X = _mapped(self.path)
         check_matrix(X.shape, X.dtype, str(self.path))
         if self.y_path is not None:
             check_labels(_mapped(self.y_path).shape, X.shape[0], str(self.y_path))
         super().__init__(
             str(self.path),
+            files=files,
             n_rows=X.shape[0],
             n_features=X.shape[1],
             dtype=float_dtype(X.dtype),
@@ -61,7 +64,8 @@ class NpySource(FileSource):
     def take(self, indices: Array) -> Rows:
         """Return the rows at ``indices``, in the order of ``indices``, reading only those."""
         wanted = check_indices(indices, self.n_rows) + self._start
-        return np.ascontiguousarray(_mapped(self.path)[wanted], dtype=self._dtype)
+        with self.files.unchanged():
+            return np.ascontiguousarray(_mapped(self.path)[wanted], dtype=self._dtype)
 
     def _pieces(
         self, start: int, stop: int, rows: int, *, features: bool = True, labels: bool = True
@@ -70,6 +74,7 @@ class NpySource(FileSource):
         y = _mapped(self.y_path) if labels and self.y_path is not None else None
         for at in range(start, stop, rows):
             end = min(at + rows, stop)
+            self.files.check()  # a page beyond the end of a file that shrank ends the process
             yield Piece(
                 None if X is None else np.ascontiguousarray(X[at:end], dtype=self._dtype),
                 None if y is None else np.asarray(y[at:end]),
@@ -106,6 +111,7 @@ class NpzSource(FileSource):
         query: str | None = None,
     ) -> None:
         self.path = check_file(path)
+        files = FileSet.of([self.path])
         with open_archive(self.path) as archive:
             keys = [name[:-4] for name in archive.namelist() if name.endswith(".npy")]
             self._y = None if y == "y" and "y" not in keys else y
@@ -136,6 +142,7 @@ class NpzSource(FileSource):
         self._whole = sum(header.nbytes for header in headers.values() if header.by_column)
         super().__init__(
             str(self.path),
+            files=files,
             n_rows=shape[0],
             n_features=shape[1],
             dtype=float_dtype(dtype),

@@ -15,6 +15,7 @@ from mercer.rows.arrow import kind_of, label_dtype, raw_kind, reading, to_piece
 from mercer.rows.checks import check_exists, check_file
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import Selection, check_kinds, select_columns
+from mercer.rows.file_identity import FileSet, parquet_files
 from mercer.rows.file_source import PIECE_BYTES, FileSource
 from mercer.rows.table import TIME, Table, as_text
 from mercer.storage import pyarrow
@@ -57,7 +58,8 @@ class ParquetSource(FileSource):
         raw: bool = False,
     ) -> None:
         self.raw = raw
-        self.paths = _files(path)
+        self.paths, folder = _files(path)
+        identity = FileSet.of(self.paths, folder)
         counts: list[int] = []
         self._groups: list[tuple[int, int]] = []
         self._largest = 0
@@ -91,6 +93,7 @@ class ParquetSource(FileSource):
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         super().__init__(
             f"{self.paths[0]}{more}",
+            files=identity,
             n_rows=int(self._bounds[-1]),
             n_features=len(self._selection.features),
             dtype=np.dtype(np.float32 if single else np.float64),
@@ -158,24 +161,24 @@ def _open(path: Path) -> Any:
     )
 
 
-def _files(path: Paths | Sequence[Paths]) -> list[Path]:
-    """Return the list of files."""
+def _files(path: Paths | Sequence[Paths]) -> tuple[list[Path], Path | None]:
+    """Return the list of files, and the folder if they are all of one."""
     if not isinstance(path, (str, os.PathLike)):
         if not path:
             raise ValueError("path must name at least one Parquet file, got an empty list")
-        return [check_file(file) for file in path]
+        return [check_file(file) for file in path], None
     folder = Path(path).expanduser().absolute()
     check_exists(folder)
     if not folder.is_dir():
-        return [check_file(folder)]
-    files = sorted(folder.glob("*.parquet"))
+        return [check_file(folder)], None
+    files = parquet_files(folder)
     if not files:
         others = ", ".join(sorted(entry.name for entry in folder.iterdir())[:5])
         raise ValueError(
             f"{folder} must have .parquet files, got {others or 'an empty folder'}: use the path "
             f"of a file, or of the folder that directly contains the files"
         )
-    return [check_file(file) for file in files]
+    return [check_file(file) for file in files], folder
 
 
 def _checked_types(

@@ -17,11 +17,14 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.rows.checks import check_file
 from mercer.rows.chunks import Piece
+from mercer.rows.file_identity import FileSet
 from mercer.rows.file_source import PIECE_BYTES, FileSource
 from mercer.rows.svmlight_lines import content, fault_of, has_qid
+from mercer.rows.text_lines import LongLineError
 from mercer.validation import check_count
 
 CHUNK_BYTES = 2**23
+LONGEST_LINE = 2**24  # bytes: 16 for each of a million features
 CHUNK_ROWS = 2**13  # scikit-learn's reader is quadratic in the number of rows with qid
 PARSED = 5  # the most bytes of memory per byte of text measured while parsing
 
@@ -63,6 +66,7 @@ class SvmlightSource(FileSource):
         zero_based: bool | str = "auto",
     ) -> None:
         self.path = check_file(path)
+        files = FileSet.of([self.path])
         if not isinstance(zero_based, (bool, np.bool_)) and zero_based != "auto":
             raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}")
         wanted = None if n_features is None else check_count(n_features, "n_features")
@@ -77,6 +81,7 @@ class SvmlightSource(FileSource):
         self._offsets, self._bounds = found.offsets, found.bounds
         super().__init__(
             str(self.path),
+            files=files,
             n_rows=int(found.bounds[-1]),
             n_features=held if wanted is None else wanted,
             dtype=np.dtype(np.float64),
@@ -181,8 +186,16 @@ def _indexed(path: Path, first: int) -> _Index:
 
 def _chunks(path: Path) -> Iterator[list[bytes]]:
     """Yield the lines of a file, one chunk at a time."""
+    done = 0
     with path.open("rb") as stream:
-        while lines := stream.readlines(CHUNK_BYTES):
+        while data := stream.read(CHUNK_BYTES):
+            rest = b"" if data.endswith(b"\n") else stream.readline(LONGEST_LINE)
+            if len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
+                raise ValueError(
+                    LongLineError(done + data.count(b"\n") + 1, LONGEST_LINE).explained(path)
+                )
+            lines = io.BytesIO(data + rest).readlines()
+            done += len(lines)
             for low in range(0, len(lines), CHUNK_ROWS):
                 yield lines[low : low + CHUNK_ROWS]
 
