@@ -1,13 +1,14 @@
 """``python -m tests.attacks.chaos --trials 50``: faults at random moments of fits over shards.
 
-Workers are killed or frozen, clients are closed, and drivers are lost and resumed from their
-checkpoint, over estimators and combinations. The result must be that of a fit without the fault, to
-the bit, or an error that says what is missing.
+Workers are killed or frozen, clients are closed, schedulers are lost, disks are full, and drivers
+are lost and resumed from their checkpoint, over estimators and combinations. The result must be
+that of a fit without the fault, to the bit, or an error that says what is missing.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -36,6 +37,8 @@ COMBINATIONS: dict[str, dict[str, Any]] = {
     "newton": {"combine": "newton", "rounds": 4},
     "products": {"combine": "sum", "solver": "pcg"},
 }
+#: How another process runs this module.
+ITSELF = [sys.executable, "-m", "tests.attacks.chaos"]
 #: Rows of a fit: enough for a second or two.
 ROWS, SHARDS = 12_000, 8
 
@@ -102,17 +105,66 @@ def hit_in_a_fit(client: Client, kind: str, combination: str, rng: Rng, number: 
         hit(signal.SIGCONT)  # a frozen worker that is left cannot be closed
 
 
+def closed_client(kind: str, combination: str, rng: Rng) -> Any:
+    """Close the client of a fit at a random moment: an error, in time."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        client.run(__import__, "mercer")
+        timer = after(float(rng.uniform(0.05, 1.5)), client.close)
+        try:
+            return model_of(kind, combination, engine=client).fit(*problem(kind)).coef_
+        finally:
+            timer.cancel()
+            timer.join()
+
+
+def lost_scheduler(kind: str, combination: str, rng: Rng) -> Any:
+    """Kill the process of a scheduler at a random moment: an error, in time."""
+    process = subprocess.Popen([*ITSELF, "--cluster"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        address = process.stdout.readline().strip()
+        timer = after(float(rng.uniform(0.2, 2.0)), process.kill)
+        try:
+            return model_of(kind, combination, engine=address).fit(*problem(kind)).coef_
+        finally:
+            timer.cancel()
+            timer.join()
+    finally:
+        process.kill()
+        process.wait(30)
+
+
+def full_disk(kind: str, combination: str, rng: Rng) -> Any:
+    """Let no file of a checkpoint grow beyond a size, then go on where there is room."""
+    with tempfile.TemporaryDirectory() as folder:
+        size = int(rng.choice([0, 2_000, 50_000, 400_000]))
+        limited = [*ITSELF, "--limit", str(size), "--fit", kind, combination, folder]
+        ended = subprocess.run(limited, capture_output=True, text=True, check=False, timeout=120)
+        if ended.returncode and "OSError" not in ended.stderr:
+            raise AssertionError(f"not an OSError: {ended.stderr[-300:]}")
+        found = model_of(kind, combination, checkpoint=Path(folder) / "kept").fit(*problem(kind))
+        check_left(folder)
+        return found.coef_
+
+
+def check_left(folder: str) -> None:
+    """Raise AssertionError if files that were being written are left behind."""
+    left = [path for path in Path(folder).rglob("*") if path.suffix in (".tmp", ".partial")]
+    assert not left, f"left behind: {left}"
+
+
 def lost_driver(kind: str, combination: str, rng: Rng) -> Any:
     """Kill a driver at a random moment, and go on from its checkpoint in this process."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "tests.attacks.chaos", "--fit", kind, combination, folder]
-        process = subprocess.Popen(command)
+        process = subprocess.Popen([*ITSELF, "--fit", kind, combination, folder])
         time.sleep(float(rng.uniform(1.0, 5.0)))
         process.kill()
         process.wait(30)
         found = model_of(kind, combination, checkpoint=Path(folder) / "kept").fit(*problem(kind))
-        left = [path for path in Path(folder).rglob("*") if path.suffix in (".tmp", ".partial")]
-        assert not left, f"left behind: {left}"
+        check_left(folder)
         return found.coef_
 
 
@@ -122,7 +174,10 @@ def trial(rng: Rng, counts: dict[str, Counts], known: dict[Any, Any]) -> None:
     faults: dict[str, Callable[[], Any]] = {
         "killed worker": lambda: with_fault(kind, combination, rng, signal.SIGKILL),
         "frozen worker": lambda: with_fault(kind, combination, rng, signal.SIGSTOP),
+        "closed client": lambda: closed_client(kind, combination, rng),
+        "lost scheduler": lambda: lost_scheduler(kind, combination, rng),
         "lost driver": lambda: lost_driver(kind, combination, rng),
+        "full disk": lambda: full_disk(kind, combination, rng),
     }
     name = str(rng.choice([*faults]))
     count = counts.setdefault(name, Counts())
@@ -133,6 +188,11 @@ def trial(rng: Rng, counts: dict[str, Counts], known: dict[Any, Any]) -> None:
         found = faults[name]()
     except EngineError:
         count.refused += 1
+        found = expected
+        count.right -= 1
+    except Exception as error:  # noqa: BLE001  a fault may raise anything: that is what is counted
+        count.wrong += 1
+        count.found.append(f"{kind} {combination}: {type(error).__name__}: {error}"[:300])
         return
     same = np.array_equal(found, expected)
     count.right += same
@@ -149,8 +209,18 @@ def main() -> int:
     parser = ArgumentParser(prog="python -m tests.attacks.chaos")
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cluster", action="store_true", help="serve a cluster until killed")
+    parser.add_argument("--limit", type=int, help="bytes that a file may have")
     parser.add_argument("--fit", nargs=3, metavar=("KIND", "COMBINATION", "FOLDER"))
     asked = parser.parse_args()
+    if asked.cluster:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+            print(cluster.scheduler_address, flush=True)
+            time.sleep(600)
+        return 0
+    if asked.limit is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write fails instead
+        resource.setrlimit(resource.RLIMIT_FSIZE, (asked.limit, asked.limit))
     if asked.fit:
         kind, combination, folder = asked.fit
         model_of(kind, combination, checkpoint=Path(folder) / "kept").fit(*problem(kind))
