@@ -16,7 +16,6 @@ from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling.uniform import uniform_indices
 
-
 #: Fewer rows say little about distances: not the median of a shard, nor a model of its own.
 FEW = 10
 
