@@ -31,7 +31,7 @@ def median_distance(X: Rows, metric: str = "euclidean") -> float:
     largest = float(np.abs(rows).max())
     check_magnitude(np.array([largest]), LARGEST_X, "X")
     # A power of two, which is exact, so that squares neither overflow nor vanish.
-    unit = 2.0 ** np.frexp(largest)[1]
+    unit = 2.0 ** int(np.frexp(largest)[1])
     median = unit * float(np.median(pdist(rows / unit, metric)))
     return median if median > 0 else 1.0
 
