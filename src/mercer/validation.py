@@ -15,6 +15,13 @@ from mercer.contracts import Array, Rows
 
 T = TypeVar("T")
 
+#: The largest y and alpha, whose squares must be finite; the smallest is its inverse.
+LARGEST = 1e150
+#: The largest value of X, whose square is never needed, only its ratio to a bandwidth or a spread.
+LARGEST_X = 1e300
+#: The largest weight and, inverted, the smallest sum of weights: they are multiplied by y^2.
+LARGEST_WEIGHT = 1e100
+
 
 class MercerWarning(UserWarning):
     """A warning that the user can act on."""
@@ -71,9 +78,15 @@ def from_alias(value: Any, aliases: Mapping[str, type[T]], kind: type, parameter
 
 
 def check_number(
-    value: Any, name: str, *, minimum: float = -np.inf, above: float = -np.inf, hint: str = ""
+    value: Any,
+    name: str,
+    *,
+    minimum: float = -np.inf,
+    above: float = -np.inf,
+    maximum: float = np.inf,
+    hint: str = "",
 ) -> float:
-    """Return ``value`` as a finite float, at least ``minimum`` and greater than ``above``."""
+    """Return ``value`` as a finite float, in [minimum, maximum] and greater than ``above``."""
     at_least = f"at least {minimum:g}" if minimum > -np.inf else ""
     wanted = f"greater than {above:g}" if above > -np.inf else at_least
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
@@ -87,6 +100,8 @@ def check_number(
         ) from error
     if not np.isfinite(number) or number < minimum or number <= above:
         raise ValueError(f"{name} must be a finite number {wanted}, got {value!r}{hint}")
+    if number > maximum:
+        raise ValueError(f"{name} must be at most {maximum:g}, got {value!r}{hint}")
     return number
 
 
@@ -125,6 +140,8 @@ def check_alphas(alphas: Any) -> Array:
         raise ValueError(f"alphas must be a list of numbers, got shape {np.shape(alphas)}")
     if not np.all(np.isfinite(values)) or np.any(values < 0):
         raise ValueError(f"alphas must be finite and at least 0, got {alphas!r}")
+    if values.max() > LARGEST:
+        raise ValueError(f"alphas must be at most {LARGEST:g}, got {values.max():g}")
     return np.unique(values)
 
 
@@ -171,6 +188,29 @@ def check_finite(
     )
 
 
+def check_magnitude(
+    largest: Array,
+    limit: float,
+    what: str,
+    names: Sequence[str] | None = None,
+) -> None:
+    """Raise ValueError unless the largest absolute value of every column is 0 or in range.
+
+    Beyond the range, squares or ratios of values overflow, or vanish.
+
+    >>> check_magnitude(np.array([0.0, 3.0]), 1e150, "y")
+    """
+    bad = (largest > limit) | ((largest > 0) & (largest < 1 / limit))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        where = f" in {column_label(at, names)}" if len(largest) > 1 or what == "X" else ""
+        raise ValueError(
+            f"the largest absolute value of {what} must be 0 or between {1 / limit:g} and "
+            f"{limit:g}, got {largest[at]:g}{where}: change the unit of {what}, for example "
+            f"divide by {10.0 ** np.round(np.log10(largest[at])):g}"
+        )
+
+
 def check_overflow(values: Array, precision: str) -> None:
     """Raise ValueError if kernel values, or sums of them, are not finite."""
     if not np.isfinite(values).all():
@@ -189,13 +229,24 @@ def check_weight(weight: Array, *, start: int = 0) -> None:
         raise ValueError(
             f"sample_weight must be finite and at least 0, got {weight[at]!r} at row {start + at}"
         )
+    if weight.max(initial=0.0) > LARGEST_WEIGHT:
+        at = int(np.argmax(weight))
+        raise ValueError(
+            f"sample_weight must be at most {LARGEST_WEIGHT:g}, got {weight[at]:g} at row "
+            f"{start + at}: divide all weights by the largest"
+        )
 
 
 def check_total_weight(total: float) -> None:
-    """Raise ValueError if all weights are zero."""
+    """Raise ValueError if all weights are zero, or so small that their products vanish."""
     if not total > 0:
         raise ValueError(
             "sample_weight is zero for all rows: at least one row must have a positive weight"
+        )
+    if total < 1 / LARGEST_WEIGHT:
+        raise ValueError(
+            f"the sum of sample_weight must be at least {1 / LARGEST_WEIGHT:g}, got {total:g}: "
+            f"divide all weights by the largest"
         )
 
 

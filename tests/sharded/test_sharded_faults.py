@@ -189,7 +189,6 @@ def test_a_frozen_worker(client, slow_shards):
         frozen.append(when_read(slow_shards, 1))
         os.kill(frozen[0], signal.SIGSTOP)
 
-    client.run(__import__, "mercer")  # a worker is silent while it imports
     freezer = Meanwhile(freeze)
     try:
         found = fit(DaskEngine(client, silence=3.0))

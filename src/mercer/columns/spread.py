@@ -4,6 +4,9 @@ Sums of a block are about its own mean, and are added with a correction, so that
 keeps its digits (Chan, Golub and LeVeque, 1983):
 
 .. math:: \\sum_i w_i (x_i - \\bar x)^2 = Q_1 + Q_2 + \\frac{W_1 W_2}{W_1 + W_2} (m_1 - m_2)^2
+
+Squares are in a unit of the column, a power of two near its largest value, so that they neither
+overflow nor vanish whatever the scale of the column, and no digit changes.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from mercer.columns.scaling import QuantileScaling, StandardScaling
 from mercer.contracts import Array, Rows
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.validation import check_finite
+from mercer.validation import LARGEST_X, check_finite, check_magnitude
 
 #: Rows that are read at a time.
 ROWS = 8192
@@ -33,9 +36,11 @@ CONSTANT = 1e-13
 class ColumnSums:
     """Weight, mean, and squares about the mean of every column; they add over rows.
 
+    ``square`` is in units of ``unit**2``.
+
     >>> parts = [ColumnSums.of(np.array([[1.0], [2.0]])), ColumnSums.of(np.array([[6.0]]))]
     >>> total = parts[0] + parts[1]
-    >>> total.mean, total.square / total.weight
+    >>> total.mean, total.scale**2
     (array([3.]), array([4.66666667]))
     """
 
@@ -50,14 +55,19 @@ class ColumnSums:
         """Return the sums of a block of rows."""
         w = np.ones(X.shape[0]) if weight is None else weight
         total = float(w.sum())
-        if hasattr(X, "tocsr"):
+        sparse = hasattr(X, "tocsr")
+        if sparse:
+            largest = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
+            X = X.multiply(1.0 / _unit(largest)).tocsr()
             mean = (X.T @ w) / max(total, 1e-300)
-            square = X.multiply(X).T @ w - total * mean**2
-            largest = np.asarray(abs(X).max(axis=0).todense()).ravel()
-            return cls(total, mean, np.maximum(square, 0.0), largest, True)
-        X = np.asarray(X, dtype=np.float64)
-        mean = (w @ X) / max(total, 1e-300)
-        return cls(total, mean, w @ (X - mean) ** 2, np.abs(X).max(axis=0, initial=0.0))
+            square = np.maximum(X.multiply(X).T @ w - total * mean**2, 0.0)
+        else:
+            X = np.asarray(X, dtype=np.float64)
+            largest = np.abs(X).max(axis=0, initial=0.0)
+            X = X / _unit(largest)
+            mean = (w @ X) / max(total, 1e-300)
+            square = w @ (X - mean) ** 2
+        return cls(total, mean * _unit(largest), square, largest, sparse)
 
     def __add__(self, other: ColumnSums) -> ColumnSums:
         """Return the sums of both sets of rows."""
@@ -65,19 +75,27 @@ class ColumnSums:
         if not total > 0:
             return self
         share = other.weight / total
-        gap = other.mean - self.mean
+        largest = np.maximum(self.largest, other.largest)
+        unit = _unit(largest)
+        gap = other.mean / unit - self.mean / unit
+        squares = [part.square * (part.unit / unit) ** 2 for part in (self, other)]
         return ColumnSums(
             total,
-            self.mean + share * gap,
-            self.square + other.square + self.weight * share * gap**2,
-            np.maximum(self.largest, other.largest),
+            self.mean + share * (gap * unit),
+            squares[0] + squares[1] + self.weight * share * gap**2,
+            largest,
             self.sparse or other.sparse,
         )
 
     @property
+    def unit(self) -> Array:
+        """The power of two that ``square`` is in units of, squared."""
+        return _unit(self.largest)
+
+    @property
     def scale(self) -> Array:
         """The standard deviation of each column; 0 for a constant one."""
-        spread = np.sqrt(self.square / max(self.weight, 1e-300))
+        spread = self.unit * np.sqrt(self.square / max(self.weight, 1e-300))
         return np.where(spread > CONSTANT * self.largest, spread, 0.0)
 
     def scaling(self) -> StandardScaling:
@@ -86,14 +104,22 @@ class ColumnSums:
         return StandardScaling(center, self.scale)
 
 
+def _unit(largest: Array) -> Array:
+    """Return the power of two at or above each value; 1 for 0, and for values out of range."""
+    usable = (largest >= 1 / LARGEST_X) & (largest <= LARGEST_X)
+    return np.asarray(np.ldexp(1.0, np.frexp(np.where(usable, largest, 0.5))[1]))
+
+
 def column_sums(rows: RowSet) -> ColumnSums:
     """Return the sums of all rows, from one pass."""
     found: ColumnSums = rows.sum(sums_of, _add, label="columns", record="columns")
+    check_magnitude(found.largest, LARGEST_X, "X", rows.feature_names)
     return found
 
 
 def _add(left: ColumnSums, right: ColumnSums) -> ColumnSums:
-    return left + right
+    with np.errstate(over="ignore", invalid="ignore"):  # of values that are refused
+        return left + right
 
 
 def sums_of(shard: Shard) -> ColumnSums:
@@ -103,7 +129,8 @@ def sums_of(shard: Shard) -> ColumnSums:
     with shard.naming():
         for block in source.blocks(ROWS):
             check_finite(block.X, start=block.start, names=source.feature_names)
-            part = ColumnSums.of(block.X, block.weight)
+            with np.errstate(over="ignore", invalid="ignore"):  # of values that are refused
+                part = ColumnSums.of(block.X, block.weight)
             total = part if total is None else total + part
             shard.report("columns", block.start + block.n_rows)
     assert total is not None

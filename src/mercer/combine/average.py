@@ -17,9 +17,9 @@ from mercer.request import ByPurpose, Request
 from mercer.result import Clock, Fit
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.sampling.pooled_kernel import kernel_of_rows
+from mercer.sampling.pooled_kernel import FEW, kernel_of_rows
 from mercer.solvers import Ridge
-from mercer.validation import check_flag
+from mercer.validation import check_flag, warn
 
 
 class Average(Combination):
@@ -53,6 +53,7 @@ class Average(Combination):
     def fit(self, rows: RowSet, request: Request) -> Fit:
         """Fit a model to each shard and average the models."""
         clock = Clock()
+        warn_of_small_shards(rows)
         local = self.has_local_basis(request)
         plan = shard_plan(rows, request, local)
         with clock.stage("choose alpha"):
@@ -91,6 +92,20 @@ class Average(Combination):
             total_weight=weight,
             weight=weight,
             **path,
+        )
+
+
+def warn_of_small_shards(rows: RowSet) -> None:
+    """Warn if most rows are in shards too small for a model of their own."""
+    counts = np.array([fact.rows for fact in rows.facts])
+    few = counts[counts < FEW]
+    if not rows.one_place and few.sum() > rows.n_rows / 2:
+        enough = max(1, rows.n_rows // (10 * FEW))
+        warn(
+            f"{len(few)} of {len(counts)} shards have fewer than {FEW} rows (the smallest has "
+            f"{few.min()}): a model of so few rows is nearly constant, and so is their average. "
+            f"Use fewer shards (such as shards={enough}), or combine='sum', which is exact for any "
+            f"number of shards"
         )
 
 

@@ -8,16 +8,19 @@ what is missing.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 import dask
+import numpy as np
 from distributed import CancelledError, Client, Future, KilledWorker, wait
 
 from mercer.contracts import ShardProgress
 from mercer.engines.dask_watch import CHECK, Watch
+from mercer.engines.dask_welcome import welcome
 from mercer.engines.threads import on_one_core
 from mercer.engines.tree import tree_sum
 from mercer.validation import EngineError, check_number
@@ -48,7 +51,8 @@ class DaskEngine:
     silence : float
         Seconds without a heartbeat after which a worker is restarted and its tasks are reassigned:
         a process may be frozen with its connections open. By default, Dask does so only after five
-        minutes (``distributed.scheduler.worker-ttl``).
+        minutes (``distributed.scheduler.worker-ttl``). A worker that may still be importing mercer
+        has at least two minutes, because an import may hold up its heartbeats.
     timeout : float
         Raise an error if no task finishes for this many seconds.
     connect : float
@@ -67,6 +71,8 @@ class DaskEngine:
         self.silence = check_number(silence, "silence of DaskEngine", above=0.0)
         self.timeout = check_number(timeout, "timeout of DaskEngine", above=0.0)
         self.progress: ShardProgress | None = None
+        self.known: set[str] = set()  # addresses of workers that have imported mercer
+        self._welcomed = -np.inf
         self._owned = not isinstance(client, Client)
         self.client = connected(client, connect) if self._owned else client
 
@@ -106,6 +112,7 @@ class DaskEngine:
 
     def place(self, items: Sequence[Any]) -> list[Future]:
         """Return futures of items: recipes by value, and partitions computed on the cluster."""
+        self._welcome()
         return [
             self.client.compute(item.delayed) if hasattr(item, "delayed") else self.share(item)
             for item in items
@@ -113,10 +120,12 @@ class DaskEngine:
 
     def share(self, value: Any) -> Future:
         """Return a future of a value, kept by the scheduler and copied between workers."""
+        self._welcome()
         return self._submit(_same, value, label="share")
 
     def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Future]:
         """Run a task over items and leave each result on its worker."""
+        self._welcome()
         return [self._submit(on_one_core, task, item, *common, label=_name(task)) for item in items]
 
     def map(
@@ -167,6 +176,7 @@ class DaskEngine:
         label: str = "",
     ) -> Any:
         """Run a task over items and add the results on the workers, as a tree of fixed shape."""
+        self._welcome()
         parts: list[Future] = []
 
         def submitted() -> Iterator[Future]:
@@ -185,6 +195,12 @@ class DaskEngine:
             return self._taken(root, label)
         finally:
             self._cancel([root])
+
+    def _welcome(self) -> None:
+        """Check the versions of workers that are new, every few seconds."""
+        if time.monotonic() - self._welcomed > CHECK:
+            welcome(self.client, self.known, self.patience)
+            self._welcomed = time.monotonic()
 
     def _submit(
         self, function: Callable[..., Any], *arguments: Any, label: str, priority: int = 0

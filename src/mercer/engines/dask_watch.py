@@ -14,6 +14,16 @@ from mercer.validation import EngineError
 
 #: Seconds between checks of the workers.
 CHECK = 5.0
+#: Seconds of silence that are granted to a worker that may be importing mercer.
+IMPORTING = 120.0
+
+
+def no_worker(patience: float) -> EngineError:
+    """Return the error for a cluster without workers."""
+    return EngineError(
+        f"there has been no worker for {patience:g} s: start workers, and fit again (with "
+        f"checkpoint=, finished work is kept)"
+    )
 
 
 class Watch:
@@ -52,10 +62,7 @@ class Watch:
                 f"workers with more memory"
             )
         elif now - self._manned > engine.patience:
-            raise EngineError(
-                f"there has been no worker for {engine.patience:g} s: start "
-                f"workers, and fit again (with checkpoint=, finished work is kept)"
-            )
+            raise no_worker(engine.patience)
 
     def _workers(self) -> tuple[int, int]:
         """Return how many workers are running and how many are paused; restart frozen ones."""
@@ -65,6 +72,7 @@ class Watch:
                 engine.client._run_on_scheduler,
                 restart_frozen,
                 silence=engine.silence,
+                known=engine.known,
                 callback_timeout=CHECK,
             )
         except (TimeoutError, OSError):  # the scheduler is gone or busy: wait up to ``patience``
@@ -76,15 +84,20 @@ class Watch:
 _restarts: dict[str, asyncio.Future[Any]] = {}
 
 
-async def restart_frozen(dask_scheduler: Any, silence: float) -> tuple[int, int]:
+async def restart_frozen(dask_scheduler: Any, silence: float, known: set[str]) -> tuple[int, int]:
     """Restart workers without a heartbeat; return the numbers of running and paused workers.
 
     This runs on the scheduler and does what Dask does after its worker-ttl: the nanny kills the
-    process and starts another; a worker without a nanny is removed.
+    process and starts another; a worker without a nanny is removed. Workers that are not ``known``
+    to have imported mercer may be silent for longer.
     """
     now = time.time()
     workers = {w.address: now - w.last_seen for w in dask_scheduler.workers.values()}
-    frozen = [address for address, silent in workers.items() if silent > silence]
+    frozen = [
+        address
+        for address, silent in workers.items()
+        if silent > (silence if address in known else max(silence, IMPORTING))
+    ]
     for address in frozen:
         if address not in _restarts:
             _restarts[address] = asyncio.ensure_future(

@@ -38,7 +38,7 @@ from mercer.rows.pools import Pool
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import cut
 from mercer.selection import LeaveOneOut
-from mercer.validation import check_choice, check_count, check_number
+from mercer.validation import LARGEST, check_choice, check_count, check_number
 
 #: Labels per effective dimension, if alpha is chosen automatically.
 LABELS = 5
@@ -255,7 +255,7 @@ class ImportanceLabeller(BaseEstimator):
                     f"alpha must be a positive number, 'auto' or 'theory', got {self.alpha!r}"
                 )
         else:
-            check_number(self.alpha, "alpha", above=0.0)
+            check_number(self.alpha, "alpha", above=0.0, maximum=LARGEST)
         check_count(self.budget, "budget")
         asked_encoder(self)
         check_choice(self.dtype, "dtype", ["auto", "float32", "float64"])

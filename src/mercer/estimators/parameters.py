@@ -20,7 +20,7 @@ from mercer.search import SCALES, as_metric
 from mercer.search.space import auto_kernels
 from mercer.selection import as_criterion
 from mercer.solvers import as_solver
-from mercer.validation import check_alphas, check_choice, check_flag, check_number
+from mercer.validation import LARGEST, check_alphas, check_choice, check_flag, check_number
 
 #: Parameters that are objects and can also be given by name.
 NAMED: dict[str, Callable[[Any], Any]] = {
@@ -64,7 +64,7 @@ def request_of(estimator: Any, targets: Any) -> Request:
                 f"alpha must be a number of at least 0, or 'auto', got {estimator.alpha!r}"
             )
         hint = "; alpha is relative to the mean loss: scikit-learn's KernelRidge alpha / n"
-        alpha = check_number(estimator.alpha, "alpha", minimum=0.0, hint=hint)
+        alpha = check_number(estimator.alpha, "alpha", minimum=0.0, maximum=LARGEST, hint=hint)
     asked_encoder(estimator)
     as_metric(estimator.metric)
     if estimator.scale is not None:

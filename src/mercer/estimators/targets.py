@@ -21,7 +21,7 @@ from mercer.moments import PairWeights
 from mercer.rows.dialect import decimal_of
 from mercer.rows.labels import missing
 from mercer.rows.table import GAP_WORDS, Coded
-from mercer.validation import check_array, check_finite, closest
+from mercer.validation import LARGEST, check_array, check_finite, check_magnitude, closest
 
 #: Rows of y read at a time.
 ROWS = 100_000
@@ -86,6 +86,7 @@ class RegressionTargets(RowTargets):
         known = values[~missing(values)]
         if not len(known):  # labels come later
             known = np.zeros((1, values.shape[1]))
+        check_magnitude(np.abs(known).max(axis=0), LARGEST, "y")
         origin = known.mean(axis=0) if intercept else np.zeros(values.shape[1])
         spread = np.sqrt(np.mean((known - origin) ** 2, axis=0))
         return cls(origin, _power_of_two(spread), np.ndim(y) == 2, style)
@@ -98,6 +99,7 @@ class RegressionTargets(RowTargets):
             raise ValueError(
                 f"y must have the same columns in all shards, got {sorted(n for n, _ in shapes)}"
             )
+        check_magnitude(np.max([s.largest for s in summaries], axis=0), LARGEST, "y")
         counts = np.array([s.count for s in summaries], dtype=float)
         shares = counts / counts.sum()
         means = np.array([s.mean for s in summaries])
@@ -143,6 +145,7 @@ class TargetSummary:
     count: int
     mean: Array  # (k,)
     variance: Array  # (k,)
+    largest: Array  # (k,), the largest absolute value
     columns: bool
     styles: frozenset[NumberStyle] | None = None  # how numbers may be written, if they are text
 
@@ -156,7 +159,14 @@ class TargetSummary:
         known = values[~missing(values)]
         if not len(known):
             known = np.zeros((1, values.shape[1]))
-        return cls(len(known), known.mean(axis=0), known.var(axis=0), np.ndim(y) == 2, styles)
+        return cls(
+            len(known),
+            known.mean(axis=0),
+            known.var(axis=0),
+            np.abs(known).max(axis=0),
+            np.ndim(y) == 2,
+            styles,
+        )
 
 
 def classes_of(source: RowSource) -> Array:
@@ -181,6 +191,9 @@ def as_numbers(
         check_finite(np.where(missing(values)[:, None], 0.0, values), start=start, what="y")
     else:
         check_finite(values, start=start, what="y")
+    # Only from above: these may be a few rows of many, and small beside the others.
+    largest = np.fmax.reduce(np.abs(values), axis=0, initial=0.0)
+    check_magnitude(np.where(largest > LARGEST, largest, 0.0), LARGEST, "y")
     return values
 
 

@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist
 
 from mercer.contracts import Array, Rows
 from mercer.kernels.kernel import ESTIMATED, dense
-from mercer.validation import check_number, closest
+from mercer.validation import LARGEST_X, check_magnitude, check_number, closest
 
 #: The largest sample for the median: 1000 rows give half a million distances.
 SAMPLE = 1000
@@ -28,8 +28,12 @@ def median_distance(X: Rows, metric: str = "euclidean") -> float:
     rows = np.unique(dense(X[:: max(1, step)]), axis=0)
     if len(rows) < 2:
         return 1.0
-    median = float(np.median(pdist(rows, metric)))
-    return median if np.isfinite(median) and median > 0 else 1.0
+    largest = float(np.abs(rows).max())
+    check_magnitude(np.array([largest]), LARGEST_X, "X")
+    # A power of two, which is exact, so that squares neither overflow nor vanish.
+    unit = 2.0 ** int(np.frexp(largest)[1])
+    median = unit * float(np.median(pdist(rows / unit, metric)))
+    return median if median > 0 else 1.0
 
 
 def is_resolved(bandwidth: Any) -> bool:

@@ -184,7 +184,8 @@ def _square(matrix: Array) -> Array:
 def _importances(G: Array) -> Array | None:
     share = G if G.ndim == 1 else np.diag(G)
     total = share.sum()
-    return np.asarray(share / total) if total > 0 else None
+    # Squared slopes overflow if columns are below 1e-150 and not scaled.
+    return np.asarray(share / total) if 0 < total < np.inf else None
 
 
 def _constant(sums: ColumnSums | None) -> Array:
