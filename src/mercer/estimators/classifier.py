@@ -14,11 +14,10 @@ from mercer.estimators.batches import can_add_rows
 from mercer.estimators.inputs import Given
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.locking import one_at_a_time
-from mercer.estimators.planning import FitPlan, plan_of
+from mercer.estimators.planning import plan
 from mercer.estimators.predicting import staged_values
 from mercer.estimators.target_kinds import Classes
 from mercer.estimators.targets import ClassTargets
-from mercer.theory.study import FUNCTIONS, SAMPLE
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -83,31 +82,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             )
         return self._with_rows(given, sign=1)
 
-    def plan(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        n_rows: float | None = None,
-        workers: int = 1,
-        network: int | float | str = "125MB",
-        sample: int = SAMPLE,
-        n_components: int = FUNCTIONS,
-    ) -> FitPlan:
-        """Return what a fit would need, and what error rate to expect, without fitting.
-
-        Parameters and result are those of :meth:`KernelRegressor.plan`.
-        """
-        return plan_of(
-            self,
-            Given(X, y, sample_weight),
-            n_rows=n_rows,
-            workers=workers,
-            network=network,
-            sample=sample,
-            n_components=n_components,
-        )
+    plan = plan
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x), of shape (n,) for two classes and (n, k) for more."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from typing import Any
 
@@ -11,17 +10,16 @@ from sklearn.base import clone
 
 from mercer.estimators.asked import is_pairwise
 from mercer.estimators.by_theory import resolved
+from mercer.estimators.fit_plan import FitPlan
 from mercer.estimators.inputs import Given
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.searching import searched_kernel
 from mercer.estimators.sharding import opened_rows
-from mercer.estimators.summary import Summary
 from mercer.kernels.kernel import dense
-from mercer.plan import Sized, human_bytes, parse_memory, plan_fit
+from mercer.plan import Sized, parse_memory, plan_fit
 from mercer.plan.machine import measured_speeds
-from mercer.rates import tabulate
 from mercer.sampling import uniform_indices
-from mercer.theory import Cluster, Forecast, Forecaster, study_rows
+from mercer.theory import Cluster, Forecaster, study_rows
 from mercer.theory.study import FEWEST, FUNCTIONS, SAMPLE
 from mercer.validation import check_count, check_number
 
@@ -29,101 +27,57 @@ from mercer.validation import check_count, check_number
 ROWS = 1000
 
 
-class FitPlan:
-    """What a fit of some rows would need, and what error to expect.
-
-    Prints as a table, and shows as one in notebooks; :class:`mercer.PlanDisplay` draws it.
-
-    Attributes
-    ----------
-    forecast : Forecast
-        All figures: exponents with their intervals, and a row for every system.
-    """
-
-    def __init__(self, forecast: Forecast) -> None:
-        self.forecast = forecast
-
-    @property
-    def systems(self) -> tuple[Any, ...]:
-        """What each system needs."""
-        return self.forecast.systems
-
-    @property
-    def recommended(self) -> Any:
-        """The fastest system that is nearly as good as any."""
-        return self.forecast.recommended
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all figures as numbers and text, for JSON."""
-        return self.forecast.to_dict()
-
-    def statements(self) -> str:
-        """Return what every theorem of :mod:`mercer.rates` states for the estimated exponents."""
-        return tabulate(self.forecast.n_rows, self.forecast.study.exponents)
-
-    def summary(self) -> Summary:
-        """Return the problem and the recommendation in a few lines."""
-        return Summary("Plan", tuple(problem_rows(self.forecast)))
-
-    def tables(self) -> list[Table]:
-        """Return the tables of the plan: title, header and rows of text."""
-        return [expected_table(self.forecast), needs_table(self.forecast)]
-
-    def remarks(self) -> list[str]:
-        """Return what there is to say of some systems."""
-        by_note: dict[str, list[str]] = {}
-        for one in self.systems:
-            for text in filter(None, one.note.split("; ")):
-                by_note.setdefault(text, []).append(one.name)
-        return [f"{', '.join(names)}: {text}" for text, names in by_note.items()]
-
-    def __str__(self) -> str:
-        parts = [str(self.summary())]
-        for title, names, rows in self.tables():
-            widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-            lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (names, *rows)]
-            parts.append("\n".join([title, *lines]))
-        return "\n\n".join([*parts, "\n".join(self.remarks())]).rstrip()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        parts = [self.summary()._repr_html_()]
-        for title, names, rows in self.tables():
-            head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-            body = "".join(
-                f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>"
-                for row in rows
-            )
-            parts.append(f"<table><caption>{title}</caption><tr>{head}</tr>{body}</table>")
-        return "".join(parts)
-
-
-def plan_of(
-    estimator: Any,
-    given: Given,
+def plan(
+    self: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
     *,
     n_rows: float | None = None,
     workers: int = 1,
-    network: Any = "125MB",
+    network: int | float | str = "125MB",
     sample: int = SAMPLE,
     n_components: int = FUNCTIONS,
 ) -> FitPlan:
-    """Return the plan of a fit; the estimator is not changed."""
+    """Return what a fit would need, and what error to expect, without fitting.
+
+    A sample of the rows is studied: the capacity of the kernel, how errors fall with rows and
+    functions, and what shards cost. Each system of the papers gets a row: functions and shards by
+    what was measured and by its theorem, memory, bytes sent, seconds, and the error with an
+    interval. The estimator is not changed. See :doc:`/howto/planning`.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As in :meth:`fit`.
+    n_rows : float or None
+        Rows to plan for, if there will be more than in X.
+    workers : int
+        Workers of a cluster, each as fast as this machine.
+    network : int or str
+        Bytes per second between them.
+    sample, n_components : int
+        Rows and functions of the largest fits of the study.
+
+    Returns
+    -------
+    FitPlan
+        Prints as tables; ``recommended``, ``systems`` and ``to_dict()`` have the figures.
+    """
     check_count(workers, "workers")
     check_count(sample, "sample", minimum=FEWEST)
     check_count(n_components, "n_components", minimum=16)
     if n_rows is not None:
         check_number(n_rows, "n_rows", minimum=1.0)
     cluster = Cluster(workers, float(parse_memory(network)))
-    if is_pairwise(estimator.kernel):
+    if is_pairwise(self.kernel):
         raise ValueError("a plan needs rows to draw samples from, not a precomputed kernel")
-    model = clone(estimator)
+    model = clone(self)
     kind = model._kind()
     model._request(kind)  # all parameters are checked before any row is read
     with (
         progress_bar(model.verbose) as progress,
-        opened_rows(model, kind, given, progress=progress) as opened,
+        opened_rows(model, kind, Given(X, y, sample_weight), progress=progress) as opened,
     ):
         rows, targets = opened.rows, opened.targets
         request = replace(
@@ -159,97 +113,3 @@ def plan_of(
         )
         planned, _ = plan_fit(size, resolved(request, rows))
         return FitPlan(found.forecast(planned, record.seconds))
-
-
-def problem_rows(found: Forecast) -> list[tuple[str, str]]:
-    """Return what was measured of the problem, in words."""
-    study, best = found.study, found.recommended
-    surface = study.rate_surface or study.surface
-    scale = 1.0 if found.classes else np.sqrt(study.spread)
-    rows = [
-        ("rows", f"{found.n_rows:,} of {found.n_features:,} columns; {study.n_rows:,} studied"),
-        ("capacity gamma", f"{study.gamma}; {study.capacity.gamma.verdict}"),
-        ("largest leverage", f"alpha {study.supremum}; {study.capacity.supremum.verdict}"),
-        (
-            "source r",
-            f"{study.r}; {study.r_verdict} (the error above the noise falls as n^-{study.rate})",
-        ),
-    ]
-    noise = surface.noise
-    low = [
-        value if found.classes else scale * np.sqrt(value)
-        for value in (noise.value, noise.low, noise.high)
-    ]
-    what = "error rate" if found.classes else "RMSE"
-    rows.append(("noise", f"{what} {low[0]:.3g} ({low[1]:.3g} to {low[2]:.3g}) cannot be learned"))
-    rows.append(
-        ("errors", f"noise + rows + functions fit within {surface.misfit:.0%} of those measured")
-    )
-    rows.append(("penalty", f"alpha about {study.alpha(found.n_rows):.2g}"))
-    if found.search_seconds > 0.05:
-        rows.append(("search", f"{found.search_seconds:.1f} s for kernel and metric, in every fit"))
-    needs = f"{best.functions:,} functions" + (
-        f", {best.shards:,} shards" if best.shards > 1 else ""
-    )
-    rows.append(
-        (
-            "recommended",
-            f"{best.name}: {needs}, {what} {best.error}, {seconds(best.cluster_seconds)}",
-        )
-    )
-    return rows
-
-
-Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
-
-
-def expected_table(found: Forecast) -> Table:
-    """Return sizes, seconds and the expected error of every system."""
-    workers = f"{found.cluster.workers:,} worker{'s' * (found.cluster.workers > 1)}"
-    error = "error rate" if found.classes else "RMSE"
-    header = ("system", "M", "shards", "here", workers, error, "from", "to")
-    rows = [
-        (
-            one.name,
-            f"{one.functions:,}",
-            f"{one.shards:,}",
-            seconds(one.seconds),
-            seconds(one.cluster_seconds),
-            *(f"{value:.3g}" for value in (one.error.value, one.error.low, one.error.high)),
-        )
-        for one in found.systems
-    ]
-    return "What to expect", header, rows
-
-
-def needs_table(found: Forecast) -> Table:
-    """Return memory and bytes of every system, and the sizes of its theorem."""
-    header = ("system", "memory", "sent", "most shards", "M by theorem", "shards by theorem")
-    rows: list[tuple[str, ...]] = [
-        (
-            one.name,
-            human_bytes(one.memory),
-            human_bytes(one.sent),
-            "any" if one.most_shards is None else f"{one.most_shards:,}",
-            _size(one.paper_functions),
-            _size(one.paper_shards),
-        )
-        for one in found.systems
-    ]
-    return "What it takes, and the sizes of theorems, up to constants", header, rows
-
-
-def _size(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f}"
-
-
-def seconds(value: float) -> str:
-    """Return a duration as text.
-
-    >>> seconds(0.5), seconds(90), seconds(8000)
-    ('0.5 s', '1.5 min', '2.2 h')
-    """
-    for size, unit in ((86400.0, "d"), (3600.0, "h"), (60.0, "min")):
-        if value >= size:
-            return f"{value / size:.2g} {unit}"
-    return f"{value:.2g} s"

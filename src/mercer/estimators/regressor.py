@@ -8,13 +8,11 @@ from typing import Any
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer.contracts import Array
-from mercer.estimators.inputs import Given
 from mercer.estimators.kernel_estimator import KernelEstimator
-from mercer.estimators.planning import FitPlan, plan_of
+from mercer.estimators.planning import plan
 from mercer.estimators.predicting import staged_values
 from mercer.estimators.target_kinds import Numbers
 from mercer.estimators.targets import RegressionTargets
-from mercer.theory.study import FUNCTIONS, SAMPLE
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -174,52 +172,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def _kind(self) -> Numbers:
         return Numbers(type(self).__name__, bool(self.fit_intercept))
 
-    def plan(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        n_rows: float | None = None,
-        workers: int = 1,
-        network: int | float | str = "125MB",
-        sample: int = SAMPLE,
-        n_components: int = FUNCTIONS,
-    ) -> FitPlan:
-        """Return what a fit would need, and what error to expect, without fitting.
-
-        A sample of the rows is studied: the capacity of the kernel, how errors fall with rows and
-        functions, and what shards cost. Each system of the papers gets a row: functions and shards
-        by what was measured and by its theorem, memory, bytes sent, seconds, and the error with an
-        interval. See :doc:`/howto/planning`.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-        n_rows : float or None
-            Rows to plan for, if there will be more than in X.
-        workers : int
-            Workers of a cluster, each as fast as this machine.
-        network : int or str
-            Bytes per second between them.
-        sample, n_components : int
-            Rows and functions of the largest fits of the study.
-
-        Returns
-        -------
-        FitPlan
-            Prints as a table; ``recommended``, ``systems`` and ``to_dict()`` have the figures.
-        """
-        return plan_of(
-            self,
-            Given(X, y, sample_weight),
-            n_rows=n_rows,
-            workers=workers,
-            network=network,
-            sample=sample,
-            n_components=n_components,
-        )
+    plan = plan
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield predictions after each step of an iterative solver, ending with the model

@@ -12,7 +12,7 @@ second a maximum, so both are found over files and shards.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,11 @@ from mercer.bases import BasisTransformer, Landmarks
 from mercer.contracts import Array, Reading
 from mercer.moments import sum_moments
 from mercer.moments.by_fold import share_functions
-from mercer.plan import make_plan
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.solvers import Ridge
 from mercer.systems import MomentSystem
+from mercer.theory.functions import functions_for_sums
 from mercer.theory.power_law import PowerLaw
 from mercer.validation import check_finite
 
@@ -106,24 +105,9 @@ def capacity_of_rows(
     rng : Generator
         Draws the landmarks.
     """
-    small = replace(
-        request,
-        # Pivots, so that no row is far from all landmarks: isolated rows are among them.
-        basis=Landmarks(min(n_components, rows.n_rows), sampling="rpcholesky"),
-        solver=Ridge(),
-        alpha=0.0,
-        dtype="float64",  # what landmarks miss is a small difference
-        needs_sums=True,
-        previous=None,
-    )
-    plan = make_plan(rows, small)
-    basis = plan.basis.fit_source(
-        rows,  # type: ignore[arg-type]
-        request.kernel,
-        rng,
-        "float64",
-    )
-    reading = replace(plan.reading, folds=1, held_out=None)
+    # Pivots, so that no row is far from all landmarks: isolated rows are among them.
+    pivots = Landmarks(min(n_components, rows.n_rows), sampling="rpcholesky")
+    basis, reading = functions_for_sums(rows, request, pivots, rng)
     (moments,) = sum_moments(rows, request.targets, basis, reading, 0, record="capacity")
     system = MomentSystem([moments], basis, False, request.units)
     values = system.spectrum.values[system.spectrum.values > 0]

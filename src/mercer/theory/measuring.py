@@ -10,10 +10,9 @@ from mercer.bases import BasisTransformer, Landmarks, RandomFeatures
 from mercer.contracts import Array, Reading, Targets
 from mercer.kernels import Kernel
 from mercer.moments import Moments, sum_moments
-from mercer.plan import make_plan
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
-from mercer.solvers import Ridge
+from mercer.theory.functions import functions_for_sums
 from mercer.theory.learning_surface import Point
 from mercer.theory.sub_sums import FOLDS, Measured, total_of
 
@@ -49,24 +48,8 @@ def sums_by_fold(
 ) -> tuple[BasisTransformer, list[Moments], Reading]:
     """Return functions, and their moments in folds."""
     basis = Landmarks(size) if family == "landmarks" else RandomFeatures(size)
-    asked = replace(
-        request,
-        targets=targets,
-        basis=basis,
-        solver=Ridge(),
-        alpha=0.0,
-        dtype="float64",
-        needs_sums=True,
-        previous=None,
-    )
-    plan = make_plan(rows, asked)
-    fitted = plan.basis.fit_source(
-        rows,  # type: ignore[arg-type]
-        request.kernel,
-        rng,
-        "float64",
-    )
-    reading = replace(plan.reading, folds=FOLDS, held_out=None)
+    fitted, whole = functions_for_sums(rows, replace(request, targets=targets), basis, rng)
+    reading = replace(whole, folds=FOLDS)
     moments = sum_moments(rows, targets, fitted, reading, seed, record="moments by fold")
     return fitted, moments, reading
 
