@@ -195,7 +195,10 @@ def signals(rng: Rng, folder: Path) -> str:
     try:
         model.fit(X, y)
         finished = True
-    except KeyboardInterrupt:
+    except (
+        KeyboardInterrupt,
+        TypeError,
+    ):  # a comparison inside NumPy turns the former into the latter
         pass
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)

@@ -1,5 +1,7 @@
 """Bad input is refused in words that name it, and a model that was fitted before still works."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -289,3 +291,13 @@ def test_classes_that_differ_only_by_case_or_spaces_are_named(shards):
     with pytest.warns(MercerWarning, match="kept apart: 'YES' and 'Yes ' and 'yes'"):
         model.fit(X, y)
     assert model.classes_.tolist() == ["YES", "Yes ", "no", "yes"]
+
+
+@pytest.mark.parametrize("label", [np.inf, -np.inf, 1e300])
+def test_labels_that_are_no_integers_are_refused_without_a_warning(label):
+    """scikit-learn would cast them to integers, and warn of that."""
+    y = np.array([0.0, 1.0, label, 1.0, 0.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=r"infinity|must be below 9e"):
+            KernelClassifier("gaussian", metric=None, scale=None).fit(np.eye(6), y)

@@ -25,6 +25,10 @@ from mercer.estimators.targets import (
 )
 from mercer.moments import QueryTotals
 from mercer.rows.labels import missing, warn_of_similar
+from mercer.validation import check_finite
+
+#: Class labels that are numbers must be smaller: they are compared as 64-bit integers.
+LARGEST_LABEL = 2.0**63
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,16 @@ class Classes:
         """Return one label per row; None and NaN mean no label."""
         labels = np.asarray(column_or_1d(y, warn=True))
         check_class_labels(labels)
-        check_classification_targets(known_labels(labels, missing(labels)))
+        known = known_labels(labels, missing(labels))
+        if known.dtype.kind == "f":
+            # scikit-learn casts to integers first, with a warning that nobody can act on.
+            check_finite(known[:, None], what="y")
+            if np.abs(known).max(initial=0.0) >= LARGEST_LABEL:
+                raise ValueError(
+                    f"class labels that are numbers must be below {LARGEST_LABEL:.0e} in size, got "
+                    f"{np.abs(known).max():.3g}: for numbers to predict use KernelRegressor"
+                )
+        check_classification_targets(known)
         return labels
 
     def of_source(self, source: RowSource) -> ClassTargets:
