@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ from tests.attacks.harness import Counts, table
 
 from mercer import EngineError, Gaussian, KernelClassifier, KernelRanker, KernelRegressor, Landmarks
 from mercer.engines.dask_engine import DaskEngine
+from mercer.estimators import sharding
+from mercer.rows import ArraySource
+from mercer.rows.shards import Shard
 
 Rng = np.random.Generator
 KINDS = {"regressor": KernelRegressor, "classifier": KernelClassifier, "ranker": KernelRanker}
@@ -39,8 +42,27 @@ COMBINATIONS: dict[str, dict[str, Any]] = {
 }
 #: How another process runs this module.
 ITSELF = [sys.executable, "-m", "tests.attacks.chaos"]
-#: Rows of a fit: enough for a second or two.
-ROWS, SHARDS = 12_000, 8
+#: Rows and shards of a fit.
+ROWS, SHARDS = 4_000, 8
+
+
+class SlowRows(ArraySource):
+    """Rows that take their time in every pass, so that faults find a fit at work."""
+
+    def blocks(self, rows: int) -> Iterator[Any]:
+        """Wait, then yield the rows."""
+        time.sleep(0.2)
+        yield from super().blocks(rows)
+
+
+def slow_cut(source: Any, shards: int, rng: Any = None) -> list[Shard]:
+    """Cut rows into shards that take their time, of one row in ``shards`` each."""
+    (block,) = source.blocks(source.n_rows)
+    parts = [np.arange(first, source.n_rows, shards) for first in range(shards)]
+    return [
+        Shard(number, f"shard {number}", SlowRows(block.X[part], block.y[part]), origin=part)
+        for number, part in enumerate(parts)
+    ]
 
 
 def problem(kind: str) -> tuple[Any, Any]:
@@ -160,7 +182,7 @@ def lost_driver(kind: str, combination: str, rng: Rng) -> Any:
     """Kill a driver at a random moment, and go on from its checkpoint in this process."""
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen([*ITSELF, "--fit", kind, combination, folder])
-        time.sleep(float(rng.uniform(1.0, 5.0)))
+        time.sleep(float(rng.uniform(1.5, 4.5)))
         process.kill()
         process.wait(30)
         found = model_of(kind, combination, checkpoint=Path(folder) / "kept").fit(*problem(kind))
@@ -213,6 +235,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, help="bytes that a file may have")
     parser.add_argument("--fit", nargs=3, metavar=("KIND", "COMBINATION", "FOLDER"))
     asked = parser.parse_args()
+    sharding.cut = slow_cut
     if asked.cluster:
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
             print(cluster.scheduler_address, flush=True)
