@@ -125,7 +125,8 @@ def test_tables_files_and_shards_are_planned(tmp_path):
     [
         ({"workers": 0}, "workers must be at least 1"),
         ({"n_rows": 0}, "n_rows must be a finite number at least 1"),
-        ({"network": "fast"}, "must be a number of bytes"),
+        ({"network": "fast"}, "network must be a number of bytes"),
+        ({"network": "auto"}, "network must be a number of bytes"),
         ({"sample": 10}, "sample must be at least 320"),
         ({"n_components": 1}, "n_components must be at least 16"),
     ],

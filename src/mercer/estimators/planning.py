@@ -16,8 +16,10 @@ from mercer.estimators.progress import progress_bar
 from mercer.estimators.searching import searched_kernel
 from mercer.estimators.sharding import opened_rows
 from mercer.kernels.kernel import dense
-from mercer.plan import Sized, parse_memory, plan_fit
+from mercer.plan import Sized, bytes_of, parse_memory, plan_fit
 from mercer.plan.machine import measured_speeds
+from mercer.request import Request
+from mercer.rows.rowset import RowSet
 from mercer.sampling import uniform_indices
 from mercer.theory import Cluster, Forecaster, study_rows
 from mercer.theory.study import FEWEST, FUNCTIONS, SAMPLE
@@ -69,7 +71,7 @@ def plan(
     check_count(n_components, "n_components", minimum=16)
     if n_rows is not None:
         check_number(n_rows, "n_rows", minimum=1.0)
-    cluster = Cluster(workers, float(parse_memory(network)))
+    cluster = Cluster(workers, float(bytes_of(network, "network")))
     if is_pairwise(self.kernel):
         raise ValueError("a plan needs rows to draw samples from, not a precomputed kernel")
     model = clone(self)
@@ -79,37 +81,46 @@ def plan(
         progress_bar(model.verbose) as progress,
         opened_rows(model, kind, Given(X, y, sample_weight), progress=progress) as opened,
     ):
-        rows, targets = opened.rows, opened.targets
         request = replace(
-            model._request(targets),
+            model._request(opened.targets),
             seeds=opened.seeds,
             memory_limit=opened.memory_limit,
             progress=progress,
         )
-        kernel, record = searched_kernel(model, rows, request)
-        near = dense(rows.take(uniform_indices(rows.n_rows, ROWS, np.random.default_rng(0))))
-        request = replace(request, kernel=kernel.fitted(near))
-        if progress is not None:
-            progress("study", 0, 0, "fits", "")
-        study = study_rows(
-            rows,
-            request,
-            sample=sample,
-            n_components=n_components,
-            classes=hasattr(targets, "classes"),
-        )
-        if not study.spread > 0:
-            raise ValueError("y is constant: there is nothing to learn, and nothing to plan")
-        speeds = measured_speeds(request.kernel, near)
-        size = Sized(int(n_rows or rows.n_rows), rows.n_features)
-        found = Forecaster(
-            study,
-            request,
-            size.n_rows,
-            size.n_features,
-            speeds=speeds,
-            cluster=cluster,
-            memory_limit=parse_memory(opened.memory_limit),
-        )
-        planned, _ = plan_fit(size, resolved(request, rows))
+        kernel, record = searched_kernel(model, opened.rows, request)
+        request = replace(request, kernel=kernel)
+        found, size = forecaster(opened.rows, request, n_rows, cluster, (sample, n_components))
+        planned, _ = plan_fit(size, resolved(found.request, opened.rows))
         return FitPlan(found.forecast(planned, record.seconds))
+
+
+def forecaster(
+    rows: RowSet,
+    request: Request,
+    n_rows: float | None,
+    cluster: Cluster,
+    sizes: tuple[int, int],
+) -> tuple[Forecaster, Sized]:
+    """Study the rows and measure this machine; return what forecasts, and the size of the fit.
+
+    ``sizes`` are rows and functions of the largest fits of the study.
+    """
+    near = dense(rows.take(uniform_indices(rows.n_rows, ROWS, np.random.default_rng(0))))
+    request = replace(request, kernel=request.kernel.fitted(near))
+    if request.progress is not None:
+        request.progress("study", 0, 0, "fits", "")
+    classes = hasattr(request.targets, "classes")
+    study = study_rows(rows, request, sample=sizes[0], n_components=sizes[1], classes=classes)
+    if not study.spread > 0:
+        raise ValueError("y is constant: there is nothing to learn, and nothing to plan")
+    size = Sized(int(n_rows or rows.n_rows), rows.n_features)
+    found = Forecaster(
+        study,
+        request,
+        size.n_rows,
+        size.n_features,
+        speeds=measured_speeds(request.kernel, near),
+        cluster=cluster,
+        memory_limit=parse_memory(request.memory_limit),
+    )
+    return found, size

@@ -1,6 +1,6 @@
 """Sizes, precision, memory and cost of a fit, decided before it starts."""
 
-from mercer.plan.memory_limit import human_bytes, parse_memory
+from mercer.plan.memory_limit import bytes_of, human_bytes, parse_memory
 from mercer.plan.moments_or_products import plan_fit
 from mercer.plan.plan import FULL_ROWS, Plan, Sized, make_plan
 
@@ -8,6 +8,7 @@ __all__ = [
     "FULL_ROWS",
     "Plan",
     "Sized",
+    "bytes_of",
     "human_bytes",
     "make_plan",
     "parse_memory",

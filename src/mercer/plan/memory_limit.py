@@ -18,17 +18,26 @@ def parse_memory(limit: Any) -> int:
     >>> parse_memory("1.5GB"), parse_memory(2000)
     (1500000000, 2000)
     """
-    if isinstance(limit, str) and limit != "auto":
-        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-zA-Z]*)\s*", limit)
+    if isinstance(limit, str) and limit == "auto":
+        return available_memory() // 2
+    return bytes_of(limit, "memory_limit", ", or 'auto'")
+
+
+def bytes_of(size: Any, name: str, other: str = "") -> int:
+    """Return a number of bytes, given as such or with a unit; ``other`` is what else there is.
+
+    >>> bytes_of("125MB", "network")
+    125000000
+    """
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-zA-Z]*)\s*", size)
         if match is None or match[2].lower() not in _UNITS:
             raise ValueError(
-                f"memory_limit must be a number of bytes, a size such as '2GB' or '500MB', or "
-                f"'auto', got {limit!r}"
+                f"{name} must be a number of bytes, a size such as '2GB' or '500MB'{other}, got "
+                f"{size!r}"
             )
-        limit = float(match[1]) * _UNITS[match[2].lower()]
-    if isinstance(limit, str):
-        return available_memory() // 2
-    return int(check_number(limit, "memory_limit", above=0.0, hint="; for example '2GB'"))
+        size = float(match[1]) * _UNITS[match[2].lower()]
+    return int(check_number(size, name, above=0.0, hint="; for example '2GB'"))
 
 
 def human_bytes(number: float) -> str:
