@@ -1,6 +1,9 @@
 """``mercer fit`` and ``mercer info``: what is written, what is shown, which task is taken."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from mercer import KernelClassifier, KernelRegressor, load
@@ -8,6 +11,7 @@ from mercer import KernelClassifier, KernelRegressor, load
 FEATURES = ("--columns", "width,height")
 #: The kernel of a test that is about something else, on the columns as given.
 PLAIN = ["--kernel", "gaussian", "--bandwidth", "median", "--metric", "none", "--scale", "none"]
+GCV = [*PLAIN, "--selection", "gcv"]
 
 
 def test_regression_on_csv(run, csv, frame):
@@ -127,3 +131,28 @@ def test_warnings_are_lines(run, csv):
     assert result.exit_code == 0, result.output
     assert result.stderr.startswith("warning: n_components=500 is more than the 120 rows")
     assert result.stderr.count("\n") == 1
+
+
+def test_what_weights_mean_is_an_option(run, csv):
+    """Only ratios matter to "relative": weights of 1 to 3, and ten times those."""
+    common = ("--target", "stars", "--task", "regression", *FEATURES, "--weight", "weight", *GCV)
+    frame = pd.read_csv(csv)
+    frame.assign(weight=10 * frame.weight).to_csv("tenfold.csv", index=False)
+    found = {}
+    for kind in ("frequency", "relative"):
+        for name in (str(csv), "tenfold.csv"):
+            result = run("fit", name, *common, "--weight-type", kind, "--out", "m", "--json")
+            assert result.exit_code == 0, result.output
+            found[kind, name] = json.loads(result.stdout)["alpha"]
+    assert found["relative", str(csv)] == found["relative", "tenfold.csv"]
+    assert found["frequency", str(csv)] != found["frequency", "tenfold.csv"]
+    refused = run("fit", csv, *common, "--weight-type", "often")
+    assert refused.exit_code == 2
+    assert "--weight-type" in refused.stderr
+
+
+def test_rows_without_a_target_can_be_required(run, csv):
+    options = ("--target", "price", *FEATURES, *GCV, "--unlabelled", "require")
+    result = run("fit", csv, *options)
+    assert result.exit_code == 2
+    assert "needs rows without labels, but every row has one" in result.stderr

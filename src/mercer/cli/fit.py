@@ -31,10 +31,12 @@ from mercer.cli.sizes import file_text, peak_row
 from mercer.cli.tables import chosen, facts, path_table, record
 from mercer.cli.task import decide_task
 from mercer.contracts import RowSource
+from mercer.estimators.weighing import WEIGHT_TYPES
 from mercer.labelling import join, read_sheet
 from mercer.models import save
 from mercer.rows import ArraySource
 from mercer.rows.frames import table_of
+from mercer.validation import check_choice
 
 #: Shown below the options of ``mercer fit --help``.
 EXAMPLES = """Examples
@@ -55,10 +57,15 @@ class InterceptOptions(SolverOptions):
     intercept: Annotated[
         bool, typer.Option("--intercept/--no-intercept", help="Fit a constant without penalty.")
     ] = True
+    weight_type: Annotated[
+        str,
+        typer.Option(help="What weights are: frequency (repeated rows), relative or importance."),
+    ] = "frequency"
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of an estimator."""
-        return {**super().parameters(), "fit_intercept": self.intercept}
+        kind = check_choice(self.weight_type, "--weight-type", WEIGHT_TYPES)
+        return {**super().parameters(), "fit_intercept": self.intercept, "weight_type": kind}
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from mercer.cli.building import (
     number_or,
 )
 from mercer.columns.learning import KINDS
+from mercer.estimators.encoding import UNLABELLED
 from mercer.validation import check_choice
 
 Columns = Annotated[
@@ -123,14 +124,16 @@ class GapOptions:
     ] = "fill"
     unlabelled: Annotated[
         str,
-        typer.Option(help="Rows without a target: drop them, or use them in sums over features."),
+        typer.Option(
+            help="Rows without a target: drop, use in sums over features, or require some."
+        ),
     ] = "drop"
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of an estimator."""
         return {
             "missing": check_choice(self.missing, "--missing", ["fill", "error"]),
-            "unlabelled": check_choice(self.unlabelled, "--unlabelled", ["drop", "use"]),
+            "unlabelled": check_choice(self.unlabelled, "--unlabelled", UNLABELLED),
         }
 
 

@@ -22,6 +22,7 @@ OPTIONS = [
     (r"(\S*[/\\])?standard-input\.csv", "standard input"),
     (r"columns=\{'([^']*)': '(\w+)'\}", r"--types '\1=\2'"),
     (r"\b(unlabelled|missing|selection|solver|basis)='(\w+)'", r"--\1 \2"),
+    (r"\bweight_type='(\w+)'", r"--weight-type \1"),
     (r"for classes use KernelClassifier", "for classes use --task classification"),
     (r"exclude it with columns=", "leave it out with --exclude"),
     (r"columns='auto', or exclude it", "or leave it out with --exclude"),
