@@ -268,18 +268,6 @@ class Seeds(Protocol):
         """Return the generator used by the choice of alpha and by the solver."""
 
 
-class Shape(Protocol):
-    """The size of the data, as needed by a plan."""
-
-    @property
-    def n_rows(self) -> int:
-        """n."""
-
-    @property
-    def n_features(self) -> int:
-        """d."""
-
-
 class TargetKind(Protocol):
     """Checks y, and makes the targets of a fit from rows or from summaries of shards."""
 

@@ -8,7 +8,14 @@ import pandas as pd
 import pytest
 from problems import request_for, rows_of
 
-from mercer import Gaussian, KernelClassifier, KernelRanker, KernelRegressor, PlanDisplay
+from mercer import (
+    Gaussian,
+    KernelClassifier,
+    KernelRanker,
+    KernelRegressor,
+    Landmarks,
+    PlanDisplay,
+)
 from mercer.plan.cost import Speeds, direct_seconds
 from mercer.plan.machine import measured_speeds
 from mercer.theory import Cluster, Forecaster, study_rows
@@ -168,6 +175,22 @@ def test_the_cost_model_moves_as_it_should():
     assert sent == 8 * 500 * (500 + 1 + 2)
     slow = COSTS["sum"](small, speeds, Cluster(10, network=1e3))[0]
     assert slow > COSTS["sum"](small, speeds, Cluster(10, network=1e9))[0] + sent / 1e3
+
+
+def test_a_size_by_theory_is_that_of_the_rows_to_plan_for():
+    X, y = problem(600)
+    estimator = model(basis=Landmarks("theory"))
+    few, many = (estimator.plan(X, y, n_rows=n, n_components=32).systems[0] for n in (600, 3000))
+    assert few.functions < many.functions
+    assert "by theory" in many.note
+
+
+def test_an_estimator_that_does_not_fit_is_named_beside_the_others():
+    X, y = problem(400)
+    found = model(basis="full").plan(X, y, n_rows=1e6, n_components=32)
+    assert found.systems[0].name == "KRR"
+    assert "over the memory_limit" in found.remarks()[0]
+    assert "this estimator: " in str(found)
 
 
 def test_measured_speeds_are_those_of_a_machine():

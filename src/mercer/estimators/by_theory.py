@@ -15,7 +15,7 @@ from mercer.rates import Exponents
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.solvers import IterativeSolver, StopAtDiscrepancy
-from mercer.theory import study_rows
+from mercer.theory import Study, study_rows
 from mercer.theory.study import FEWEST
 
 #: Rows and functions of the study: fewer than for a plan, as only exponents are asked for.
@@ -24,10 +24,13 @@ SAMPLE, FUNCTIONS = 4000, 300
 SMALLEST = 0.01
 
 
-def resolved(request: Request, rows: RowSet) -> Request:
+def resolved(
+    request: Request, rows: RowSet, study: Study | None = None, n_rows: int | None = None
+) -> Request:
     """Return the request with numbers where the exponents of the rows decide.
 
     Rankings, and rows that are too few for an estimate, have the exponents of the worst case.
+    ``study`` is one that is there already, and ``n_rows`` those of the fit if it will have more.
     """
     basis, solver = request.asked_basis(), request.solver
     by_theory = basis is not None and basis.by_theory
@@ -37,10 +40,10 @@ def resolved(request: Request, rows: RowSet) -> Request:
         return request
     exponents, how = WORST_CASE, "the worst case"
     if rows.n_rows >= FEWEST and not (request.targets.ranks or request.kernel.pairwise):
-        exponents, how = estimated(rows, request), "estimated"
+        exponents, how = estimated(rows, request, study), "estimated"
     if by_theory:
         assert basis is not None
-        size = basis.theory_size(rows.n_rows, exponents)
+        size = basis.theory_size(n_rows or rows.n_rows, exponents)
         reason = f"by theory for r = {exponents.r:.2g} and gamma = {exponents.gamma:.2g}, {how}"
         request = replace(request, basis=basis.resized(size), basis_reason=reason)
     if open_rule:
@@ -50,10 +53,11 @@ def resolved(request: Request, rows: RowSet) -> Request:
     return request
 
 
-def estimated(rows: RowSet, request: Request) -> Exponents:
+def estimated(rows: RowSet, request: Request, study: Study | None) -> Exponents:
     """Return the exponents of the rows, from a study of some of them."""
-    alpha = replace(request, basis="auto", solver=None, alpha=None)
-    study = study_rows(rows, alpha, sample=SAMPLE, n_components=FUNCTIONS)
+    if study is None:
+        asked = replace(request, basis="auto", solver=None, alpha=None)
+        study = study_rows(rows, asked, sample=SAMPLE, n_components=FUNCTIONS)
     found = study.exponents if study.spread > 0 else WORST_CASE  # a constant y has none
     gamma = max(found.gamma, SMALLEST)
     return Exponents(found.r, gamma, max(found.alpha, gamma))

@@ -22,10 +22,13 @@ class FitPlan:
     ----------
     forecast : Forecast
         All figures: exponents with their intervals, and a row for every system.
+    refused : str
+        Why the estimator itself cannot be fitted to so many rows; empty if it can.
     """
 
-    def __init__(self, forecast: Forecast) -> None:
+    def __init__(self, forecast: Forecast, refused: str = "") -> None:
         self.forecast = forecast
+        self.refused = refused
 
     @property
     def systems(self) -> tuple[Any, ...]:
@@ -59,7 +62,8 @@ class FitPlan:
         for one in self.systems:
             for text in filter(None, one.note.split("; ")):
                 by_note.setdefault(text, []).append(one.name)
-        return [f"{', '.join(names)}: {text}" for text, names in by_note.items()]
+        found = [f"{', '.join(names)}: {text}" for text, names in by_note.items()]
+        return [f"this estimator: {self.refused}", *found] if self.refused else found
 
     def __str__(self) -> str:
         parts = [str(self.summary())]

@@ -23,7 +23,7 @@ from mercer.rows.rowset import RowSet
 from mercer.sampling import uniform_indices
 from mercer.theory import Cluster, Forecaster, study_rows
 from mercer.theory.study import FEWEST, FUNCTIONS, SAMPLE
-from mercer.validation import check_count, check_number
+from mercer.validation import MemoryLimitError, check_count, check_number
 
 #: Rows that the speeds are measured on.
 ROWS = 1000
@@ -90,8 +90,12 @@ def plan(
         kernel, record = searched_kernel(model, opened.rows, request)
         request = replace(request, kernel=kernel)
         found, size = forecaster(opened.rows, request, n_rows, cluster, (sample, n_components))
-        planned, _ = plan_fit(size, resolved(found.request, opened.rows))
-        return FitPlan(found.forecast(planned, record.seconds))
+        asked = resolved(found.request, opened.rows, found.study, size.n_rows)
+        try:
+            planned, refused = plan_fit(size, asked)[0], ""
+        except MemoryLimitError as error:  # the other systems are planned all the same
+            planned, refused = None, str(error)
+        return FitPlan(found.forecast(planned, record.seconds), refused)
 
 
 def forecaster(

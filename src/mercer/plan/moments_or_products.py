@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mercer.bases import Landmarks
-from mercer.contracts import Precision, Shape
+from mercer.contracts import Precision
 from mercer.engines import available_cores
 from mercer.plan import cost
 from mercer.plan.memory_limit import human_bytes, parse_memory
-from mercer.plan.plan import BLOCK_ENTRIES, Plan, chosen_basis, make_plan
+from mercer.plan.plan import BLOCK_ENTRIES, Plan, Shape, chosen_basis, make_plan
 from mercer.request import Request
 from mercer.solvers import BaseSolver, PreconditionedCG, Ridge
 from mercer.systems.by_kernel_products import TILE_COLUMNS, TILE_ROWS

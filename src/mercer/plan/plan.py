@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from sklearn.base import clone
 
 from mercer.bases import BasisTransformer, FullKernel, Landmarks
 from mercer.bases.basis import tile_rows
-from mercer.contracts import Precision, Reading, Shape
+from mercer.contracts import Precision, Reading
 from mercer.engines import available_cores
 from mercer.plan.memory_limit import human_bytes, parse_memory
 from mercer.request import Request
@@ -105,6 +106,18 @@ class Plan:
     def reading(self) -> Reading:
         """How a pass reads the rows."""
         return Reading(self.block_rows, self.lanes, self.folds, self.held_out)
+
+
+class Shape(Protocol):
+    """The size of the data, as needed by a plan."""
+
+    @property
+    def n_rows(self) -> int:
+        """n."""
+
+    @property
+    def n_features(self) -> int:
+        """d."""
 
 
 @dataclass(frozen=True)
