@@ -88,7 +88,7 @@ class ErrorMixture:
         # The quantile of all folds lies between those of single ones.
         low, high = ends.min(axis=0), ends.max(axis=0)
         if len(ends) == 1:
-            return high
+            return np.asarray(high)
         missing = self._below(low, centers, scale) - needed
         over = self._below(high, centers, scale) - needed
         for _ in range(STEPS):  # regula falsi (Illinois)
