@@ -195,7 +195,12 @@ class Reading:
     block_rows: int
     lanes: int = 1
     folds: int = 1
-    held_out: float | None = None  # share of rows in the second of two folds; None: equal folds
+    held_out: float | None = None  # share of rows outside the first fold; None: equal folds
+
+    @property
+    def few_left_out(self) -> bool:
+        """Whether the first fold has most rows, and several others share the rest."""
+        return self.held_out is not None and self.folds > 2
 
 
 class Progress(Protocol):

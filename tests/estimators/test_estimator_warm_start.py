@@ -35,7 +35,12 @@ NEW = rows(12, seed=9)
 
 def cold(solver, basis, stop, **parameters):
     return KernelRegressor(
-        Gaussian(0.4), BASES[basis](), solver=SOLVERS[solver](stop), random_state=0, **parameters
+        Gaussian(0.4),
+        BASES[basis](),
+        solver=SOLVERS[solver](stop),
+        intervals=None,
+        random_state=0,
+        **parameters,
     )
 
 

@@ -55,11 +55,14 @@ class Intervals:
 
     def scales(self, values: Array, novelty: Array | None) -> Array:
         """Return s(x) of shape (n, k), given the values of its functions and of nu."""
-        found = self.scale.of(values)
+        return self.widened(self.scale.of(values), novelty)
+
+    def widened(self, scales: Array, novelty: Array | None) -> Array:
+        """Return the scales of rows with what their distance adds."""
         if self.novelty is None or novelty is None:
-            return found
+            return scales
         far = self.novelty.excess(novelty)[:, None] * self.spread**2
-        return np.asarray(np.sqrt(found**2 + far))
+        return np.asarray(np.sqrt(scales**2 + far))
 
     def quantiles(self, values: Array, novelty: Array | None, levels: Sequence[float]) -> Array:
         """Return quantiles of shape (n, levels, k), for encoded targets.
