@@ -75,8 +75,8 @@ def deviations_of(model: Any, X: Any, include_noise: bool = False) -> Array:
     """Return the standard deviation of f(x), or of y given x, of shape (n, k), in units of y."""
     check_flag(include_noise, "include_noise")
     posterior = posterior_of_model(model)
-    sigma = posterior.noise()
-    variance = np.outer(by_row(model, X, posterior.variance.of_rows), sigma * model._targets.scale**2)
+    sigma = posterior.noise() * model._targets.scale**2
+    variance = np.outer(by_row(model, X, posterior.variance.of_rows), sigma)
     return np.sqrt(variance + noise_of(model) ** 2 if include_noise else variance)
 
 

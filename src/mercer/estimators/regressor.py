@@ -184,13 +184,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         for values in staged_values(self, X):
             yield values if self._targets.columns else values[:, 0]
 
-    def predict(
-        self, X: Any, return_std: bool = False, include_noise: bool = False
-    ) -> Any:
+    def predict(self, X: Any, return_std: bool = False, include_noise: bool = False) -> Any:
         """Return f(x) for every row, and its standard deviation if asked for.
 
-        The deviation is that of the Gaussian process whose mean is the fit (:doc:`/howto/deviations`).
-        It costs M^2 multiplications a row, beside M of the prediction.
+        The deviation is that of the Gaussian process whose mean is the fit
+        (:doc:`/howto/deviations`). It costs M^2 multiplications a row, beside M of the prediction.
 
         Parameters
         ----------
@@ -225,7 +223,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         """The standard deviation of the noise in y, a number or one for each column of y.
 
         ``sigma^2 = RSS / (n - N(alpha) - 1)``, with N the effective dimension and 1 for the
-        intercept (Wahba, 1983): that of a row of weight 1, or of mean weight if weights are smaller.
+        intercept (Wahba, 1983): that of a row of weight 1, or of mean weight if that is less.
         """
         try:
             found = noise_of(self)
@@ -236,7 +234,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     def leverage(self, X: Any) -> Array:
         """Return the leverage of rows: by how much f(x) follows the target of a fitted row x.
 
-        ``df(x_i) / dy_i`` is this times the weight of the row; over all rows of a fit these add up to
-        ``effective_dimension_`` and 1 for the intercept. Costs as much as a standard deviation.
+        ``df(x_i) / dy_i`` is this times the weight of the row; over all rows of a fit these add up
+        to ``effective_dimension_`` and 1 for the intercept. Costs as much as standard deviations.
         """
         return leverages_of(self, X)

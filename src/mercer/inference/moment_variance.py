@@ -1,15 +1,16 @@
 """The variance of a fit to the functions of a basis, from its moments.
 
-.. math:: \\frac{v(x)}{\\sigma^2} = \\frac1W \\big(1 + (g - \\bar g)'(A + \\lambda)^{-1}(g - \\bar g)\\big)
+.. math:: \\frac{v(x)}{\\sigma^2} =
+          \\frac1W \\big(1 + (g - \\bar g)'(A + \\lambda)^{-1}(g - \\bar g)\\big)
           + \\frac1{W\\lambda} \\big(K(x, x) - g'g\\big), \\qquad g = R'h(x)
 
-Coefficients have the prior variance ``sigma^2 / (W lambda)`` in each direction, the intercept a flat
-prior (it adds the 1 and the means; without it there are neither), and rows noise ``sigma^2 / w_i``:
-the first term is the posterior variance of Bayesian linear regression (Rasmussen and Williams,
-2006, section 2.1). The second is the prior variance of what the functions do not span (Quinonero
-Candela and Rasmussen, 2005, section 4, call the first term alone "subset of regressors"): without
-it, rows far from every landmark would look certain. Random features approximate the kernel itself
-and have no such part.
+Coefficients have the prior variance ``sigma^2 / (W lambda)`` in each direction, the intercept a
+flat prior (it adds the 1 and the means; without it there are neither), and rows have noise
+``sigma^2 / w_i``: the first term is the posterior variance of Bayesian linear regression (Rasmussen
+and Williams, 2006, section 2.1). The second is the prior variance of what the functions do not
+span: without it, rows far from every landmark would look certain (Quinonero-Candela and Rasmussen,
+2005, who call the first term alone the subset of regressors, and the sum the projected process).
+Random features approximate the kernel itself and have no such part.
 """
 
 from __future__ import annotations
@@ -68,8 +69,13 @@ class MomentVariance:
         """``trace(A (A + alpha)^-1)``."""
         return self._inverse.effective_dimension
 
-    def residual_square(self, coefficients: Array) -> Array:
-        """Return ``sum_i w_i (y_i - f(x_i))^2``, given the coefficients (M, k) of h; shape (k,)."""
+    def residual_square(self, coefficients: Array) -> Array | None:
+        """Return ``sum_i w_i (y_i - f(x_i))^2``, given the coefficients (M, k) of h; shape (k,).
+
+        None if some rows have no label: the sum of ``f(x_i)^2`` is then over more rows.
+        """
+        if self.system.total.target_rows != self.system.total.rows:
+            return None
         basis, system = self._basis, self.system
         v = self._whitener.vectors(basis.vectors(basis.penalty(coefficients, exact=True)))
         explained = np.einsum("ij,ij->j", v, 2.0 * system.b - system.A @ v)

@@ -6,9 +6,9 @@
 
 (Rasmussen and Williams, 2006, equations 2.26 and 2.42); the last term, of the intercept with its
 flat prior, is absent without one. With all rows of a fit this is exact. With m points that are a
-uniform sample of the rows, each standing for ``W / m`` of the weight, Q is ``(K_mm + m lambda)^-1``:
-for landmarks this is the variance of :mod:`mercer.inference.moment_variance` with ``K_mm K_mm / m``
-for the mean ``S / W`` over all rows.
+uniform sample of the rows, each standing for ``W / m`` of the weight, Q is ``(K_mm + m
+lambda)^-1``: for landmarks this is the variance of :mod:`mercer.inference.moment_variance` with
+``K_mm K_mm / m`` for the mean ``S / W`` over all rows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The Gaussian-process variance of a fit, from what the fit has kept.
 
 .. math:: f \\sim \\mathrm{GP}\\Big(0, \\frac{\\sigma^2}{W\\lambda} K\\Big), \\quad
-          y_i = f(x_i) + \\varepsilon_i, \\; \\operatorname{Var} \\varepsilon_i = \\frac{\\sigma^2}{w_i}
-          \\quad\\Rightarrow\\quad
+          y_i = f(x_i) + \\varepsilon_i, \\;
+          \\operatorname{Var} \\varepsilon_i = \\frac{\\sigma^2}{w_i} \\quad\\Rightarrow\\quad
           \\operatorname{E}[f \\mid y] = \\text{the fit}, \\;
           \\operatorname{Var}[f(x) \\mid y] = v(x)
 
@@ -33,6 +33,15 @@ from mercer.validation import check_overflow
 
 #: At most this many points stand for all rows, where each row is a point; and how they are drawn.
 POINTS, SEED = 4000, 0
+#: Why residuals are not known, and what to try.
+OF_SHARDS = (
+    "the residuals stayed with the shards, which average their models or exchange gradients in "
+    "rounds (or an older file has none). Fit with combine='sum'"
+)
+UNLABELLED = (
+    "rows without a label are part of the sums, so that the squares of f cannot be told apart from "
+    "those of labelled rows. Fit with unlabelled='drop'"
+)
 
 
 class RelativeVariance(Protocol):
@@ -61,14 +70,13 @@ class Posterior:
     count: float  # the number of rows
     intercept: bool
     effective_dimension: float
+    unknown: str = ""  # why residuals are not known, and what to try
 
     def noise(self) -> Array:
         """Return sigma^2 for a row of weight 1, of encoded targets; shape (k,)."""
         if self.residual_square is None:
             raise ValueError(
-                "the noise in y is not known: shards that average their models, or exchange "
-                "gradients in rounds, keep their residuals to themselves. Fit with combine='sum'; "
-                "leverage(X) needs no noise"
+                f"the noise in y is not known: {self.unknown}; leverage(X) needs no noise"
             )
         return noise_variance(
             self.residual_square, self.count, self.effective_dimension, self.intercept
@@ -96,11 +104,11 @@ def posterior_of(found: Fit, intercept: bool) -> Posterior:
             "the variance at x needs K(x, x), which the rows of a precomputed kernel do not hold: "
             "use a kernel of mercer.kernels, or one of your own (see CONTRIBUTING)"
         )
-    residual_square = found.residual_square
+    residual_square, unknown = found.residual_square, OF_SHARDS
     variance: MomentVariance | PointVariance
     if found.folds is not None:
         variance = MomentVariance(found.folds, found.basis, found.alpha, intercept)
-        residual_square = variance.residual_square(found.coefficients)
+        residual_square, unknown = variance.residual_square(found.coefficients), UNLABELLED
     elif found.dual_rows is not None:
         variance, residual_square = _of_full_kernel(found, intercept)
     else:
@@ -108,7 +116,7 @@ def posterior_of(found: Fit, intercept: bool) -> Posterior:
     effective = found.effective_dimension
     if effective is None:
         effective = variance.effective_dimension
-    return Posterior(variance, residual_square, found.total_weight, intercept, effective)
+    return Posterior(variance, residual_square, found.total_weight, intercept, effective, unknown)
 
 
 def _of_full_kernel(found: Fit, intercept: bool) -> tuple[PointVariance, Array]:
