@@ -13,6 +13,7 @@ from mercer.estimators import (
     KernelRegressor,
     MetricDisplay,
     PlanDisplay,
+    ResidualLeverageDisplay,
     SearchDisplay,
     SolverPathDisplay,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "PreconditionedCG",
     "Product",
     "RandomFeatures",
+    "ResidualLeverageDisplay",
     "Ridge",
     "SearchDisplay",
     "Sketch",
