@@ -5,7 +5,18 @@ import pytest
 from sklearn.base import clone
 
 from cases import regressor, rows, targets, weights
-from mercer import FullKernel, Gaussian, Landmarks, Matern, RandomFeatures, Sketch, load, save
+from mercer import (
+    ConjugateRounds,
+    FullKernel,
+    Gaussian,
+    Landmarks,
+    Matern,
+    NewtonRounds,
+    RandomFeatures,
+    Sketch,
+    load,
+    save,
+)
 from mercer.estimators.deviations import posterior_of_model
 from mercer.inference import variance
 from mercer.models import ModelFileError
@@ -104,12 +115,36 @@ def test_files_keep_the_residuals(tmp_path):
 
 
 @pytest.mark.parametrize("combine", ["average", "newton", "conjugate"])
-def test_shards_that_keep_their_residuals(combine):
+def test_shards_that_keep_their_sums(combine):
     model = regressor(Matern(1.5, 0.5), Landmarks(500), 1e-4, random_state=0)
     exact = clone(model).fit(X, Y)
     parts = model.set_params(shards=3, combine=combine).fit(X, Y)
     found, wanted = (posterior_of_model(one).variance.of_rows(NEW) for one in (parts, exact))
     assert np.abs(np.log(found / wanted)).max() < 2 * np.log(1.5)
     assert np.all(parts.leverage(NEW) < 1)
+    if combine != "average":
+        assert parts.noise_ == pytest.approx(exact.noise_, rel=0.02)
+        return
     with pytest.raises(ValueError, match="Fit with combine='sum'"):
         parts.predict(NEW, return_std=True)
+
+
+@pytest.mark.parametrize("combine", ["newton", "conjugate"])
+@pytest.mark.parametrize("start", ["average", "zero"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("rounds", [1, 4])
+def test_residuals_of_rounds(combine, start, intercept, rounds):
+    kind = {"newton": NewtonRounds, "conjugate": ConjugateRounds}[combine](rounds, start=start)
+    both, weight = targets(X, 2) * [1.0, 50.0], weights(1500)
+    model = regressor(Matern(1.5, 0.5), Landmarks(40), 1e-4, fit_intercept=intercept, shards=3)
+    model.set_params(combine=kind, random_state=0).fit(X, both, weight)
+    wanted = weight @ (both - model.predict(X)) ** 2
+    found = model.fit_.residual_square * model._targets.scale**2
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_rounds_with_unlabelled_rows_do_not_know_their_residuals():
+    labels = np.where(np.arange(1500) % 3 == 0, Y, np.nan)
+    model = regressor(Matern(1.5, 0.5), Landmarks(40), 1e-4, unlabelled="use", random_state=0)
+    model.set_params(shards=3, combine="conjugate").fit(X, labels)
+    assert model.fit_.residual_square is None

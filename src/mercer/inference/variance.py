@@ -35,8 +35,8 @@ from mercer.validation import check_overflow
 POINTS, SEED = 4000, 0
 #: Why residuals are not known, and what to try.
 OF_SHARDS = (
-    "the residuals stayed with the shards, which average their models or exchange gradients in "
-    "rounds (or an older file has none). Fit with combine='sum'"
+    "shards that average their models keep the residuals to themselves, as do rounds with the full "
+    "kernel or with rows without a label (and files of older versions). Fit with combine='sum'"
 )
 UNLABELLED = (
     "rows without a label are part of the sums, so that the squares of f cannot be told apart from "
