@@ -205,6 +205,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
             f(x).
         std : array of the same shape
             Only with ``return_std=True``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import Gaussian, KernelRegressor
+        >>> X = np.random.default_rng(0).uniform(0, 6, (200, 1))
+        >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(200)
+        >>> model = KernelRegressor(Gaussian(1.0), alpha=1e-4).fit(X, y)
+        >>> mean, std = model.predict([[3.0], [9.0]], return_std=True)
+        >>> std.round(2).tolist(), round(model.noise_, 2)
+        ([0.02, 0.72], 0.09)
         """
         if check_flag(include_noise, "include_noise") and not return_std:
             raise ValueError(

@@ -84,7 +84,7 @@ class Posterior:
 
     @property
     def rows_per_weight(self) -> float:
-        """What sigma^2 is multiplied by for a row of mean weight, where that is below 1; else 1."""
+        """One over the mean weight where that is below 1, else 1: so much more noise has a row."""
         return self.count / self.variance.weight
 
 
