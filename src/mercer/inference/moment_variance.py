@@ -58,11 +58,11 @@ class MomentVariance:
         self.weight = self.system.total.target_weight
         self._inverse = ShiftedInverse(self.system.A, alpha)
         self._mean = self.system.whitener.vectors(self.system.mean_h)[:, None]
-        self._basis = basis
+        self._basis, self._whitener = basis, self.system.whitener
         if basis.precision_ != "float64":  # K(x, x) - g'g cancels
             self._basis = copy.copy(basis)
             self._basis.widen()
-        self._whitener = self._basis.whitener()
+            self._whitener = self._basis.whitener()
 
     @property
     def effective_dimension(self) -> float:
