@@ -14,6 +14,7 @@ from mercer.estimators import (
     KernelRegressor,
     MetricDisplay,
     PlanDisplay,
+    ResidualLeverageDisplay,
     SearchDisplay,
     SolverPathDisplay,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "PreconditionedCG",
     "Product",
     "RandomFeatures",
+    "ResidualLeverageDisplay",
     "Ridge",
     "SearchDisplay",
     "Sketch",

@@ -120,6 +120,8 @@ class Solution:
         Relative residual ``||(A + alpha) v - b|| / ||b||`` after each step (one value if direct).
     seconds : float
         Wall time of the solve.
+    gain : array of shape (k,) or None
+        ``2 b'v - v'(A + alpha)v`` of a solve by products, which has A at no other time.
     """
 
     value: Array
@@ -128,6 +130,7 @@ class Solution:
     steps: int = 0
     residuals: Array = field(default_factory=lambda: np.zeros(0))
     seconds: float = 0.0
+    gain: Array | None = None
 
 
 class System(Protocol):

@@ -7,6 +7,7 @@ from mercer.estimators.fit_plan import FitPlan
 from mercer.estimators.interval_display import IntervalDisplay
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.labeller import ImportanceLabeller
+from mercer.estimators.leverage_display import ResidualLeverageDisplay
 from mercer.estimators.metric_display import MetricDisplay
 from mercer.estimators.path_display import SolverPathDisplay
 from mercer.estimators.plan_display import PlanDisplay
@@ -27,6 +28,7 @@ __all__ = [
     "KernelRegressor",
     "MetricDisplay",
     "PlanDisplay",
+    "ResidualLeverageDisplay",
     "SearchDisplay",
     "SolverPathDisplay",
     "Summary",

@@ -168,7 +168,9 @@ def _fit(encoder: Encoder, found: Fit) -> dict[str, Json]:
     plan = {f.name: getattr(found.plan, f.name) for f in fields(found.plan) if f.name != "basis"}
     # The solution in whitened coordinates is useless without the whitening factor.
     solution = {
-        f.name: getattr(found.solution, f.name) for f in fields(found.solution) if f.name != "value"
+        f.name: getattr(found.solution, f.name)
+        for f in fields(found.solution)
+        if f.name not in ("value", "gain")
     }
     rest = {f.name: getattr(found, f.name) for f in fields(found) if f.name not in NOT_IN_RECORD}
     document = {
