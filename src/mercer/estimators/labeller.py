@@ -98,7 +98,7 @@ class ImportanceLabeller(BaseEstimator):
         that of the kernel itself, for any landmarks, or of the random features.
     candidates : int, "all" or None
         Of draws by variance: how many rows are looked at for each label, as in :class:`Landmarks`.
-        They are drawn in proportion to q, and are all rows of a small pool. None means 20, at least
+        They are drawn in proportion to c, and are all rows of a small pool. None means 20, at least
         10,000 in all. As many numbers as labels are kept for each of them, and fewer are looked at
         if that takes more than ``memory_limit``.
     r, noise, radius : float or None

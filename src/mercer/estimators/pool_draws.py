@@ -59,7 +59,7 @@ class LeverageDraws:
         cls, found: PoolScores, rows: RowSet, wanted: Wanted, rng: np.random.Generator
     ) -> Self:
         """Return draws by the scores of a pool."""
-        return cls(probabilities(found.scores))
+        return cls(probabilities(check_scores(found).scores))
 
     def drawn(self, number: int, rng: np.random.Generator) -> tuple[Array, Self]:
         """Draw rows independently."""
@@ -74,6 +74,16 @@ class LeverageDraws:
         """Return None."""
 
 
+def check_scores(found: PoolScores) -> PoolScores:
+    """Raise ValueError if no row has a positive score."""
+    if not found.scores.sum() > 0:
+        raise ValueError(
+            "no row has a positive score: the basis is 0 at all rows; check the kernel "
+            "and the scale of the columns"
+        )
+    return found
+
+
 def probabilities(scores: Array) -> Array:
     """Return q, half of it uniform and half in proportion to the scores.
 
@@ -81,10 +91,5 @@ def probabilities(scores: Array) -> Array:
     array([0.625, 0.375])
     """
     total = float(scores.sum())
-    if not total > 0:
-        raise ValueError(
-            "no row has a positive score: the basis is 0 at all rows; check the kernel "
-            "and the scale of the columns"
-        )
     found = (scores + total / len(scores)) / (2 * total)
     return np.asarray(found / found.sum())

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.estimators.pool_draws import Wanted, probabilities
+from mercer.estimators.pool_draws import Wanted, check_scores
 from mercer.estimators.pool_scores import PoolScores
 from mercer.kernels import Linear
 from mercer.plan import human_bytes, parse_memory
@@ -64,13 +64,13 @@ class VarianceDraws:
         Landmarks project the kernel, and what they miss of a row adds to its variance: the sum is
         that of the kernel itself. Random features make a kernel of their own.
         """
-        basis, chance = found.basis, probabilities(found.scores)
+        basis = check_scores(found).basis
         probe = rows.take(np.zeros(1, dtype=np.intp))
         width = (1 if hasattr(probe, "tocsr") else probe.shape[1]) if basis.projects else basis.size
         size = candidate_count(rows.n_rows, wanted, width)
         at = np.arange(rows.n_rows)
         if size < rows.n_rows:
-            at = drawn_by_weight(chance, size, rng, wanted.labelled)
+            at = drawn_by_weight(found.scores, size, rng, wanted.labelled)
         points, kernel = rows.take(at), basis.kernel_
         if rows.sent is not None:
             rows.sent.record("candidates", 0, -(-points.size // rows.sent.shards))
