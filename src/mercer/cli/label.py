@@ -232,9 +232,8 @@ def _summary(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> lis
     rows = f"{len(sheet.labels):,}, of which {labelled:,} are labelled already"
     worth = [("effective sample size", f"{labeller.effective_sample_size_:.1f}")]
     if labeller.variance_ is not None:
-        first, last = labeller.variance_.max(), labeller.variance_.min()
-        worth = [("largest variance", f"{first:.3g} before, {last:.3g} at the last draw")]
-        worth.append(("weights", "all 1"))
+        most, least = labeller.variance_.max(), labeller.variance_.min()
+        worth = [("variance when drawn", f"{most:.3g} to {least:.3g}"), ("weights", "all 1")]
     return [
         ("pool", f"{pool.source.n_rows:,} rows, {pool.source.n_features} features"),
         *table_rows(None if labeller.columns_ is None else labeller.columns_.encoding_),
