@@ -73,10 +73,10 @@ class ImportanceLabeller(BaseEstimator):
 
     .. math:: v_L(x) = K(x, x) - k_L(x)' (K_{LL} + n \\alpha I)^{-1} k_L(x)
 
-    with n the number of labels after the first round. This depends on the rows alone, not on their
-    labels, so that a round is asked for at once, and no row is drawn twice. Such rows are no sample
-    of the pool: all weights are 1, and there are no probabilities (see :mod:`mercer.sampling
-    .posterior_variance`). Of equal variances, the first row is taken.
+    with n the number of labels after the first round (:mod:`mercer.sampling.posterior_variance`).
+    This depends on the rows alone, not on their labels, so that a round is asked for at once, and
+    no row is drawn twice. Such rows are no sample of the pool: all weights are 1, and there are no
+    probabilities. Of equal variances, the first row is taken.
 
     Parameters
     ----------
