@@ -111,7 +111,8 @@ class FoldSums:
     def fold(self, k: int) -> VectorSums:
         """Return the sums of one fold."""
         weight = float(self.weight[k])
-        return VectorSums(self.cross[:, k], self.sum_h[:, k], self.sum_y[k], weight, 0)
+        no_squares = np.zeros(self.sum_y.shape[1])
+        return VectorSums(self.cross[:, k], self.sum_h[:, k], self.sum_y[k], no_squares, weight, 0)
 
 
 class RowProducts:
