@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer.contracts import Array
+from mercer.estimators.explaining import explain, explained_number
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.planning import plan
 from mercer.estimators.predicting import staged_values
@@ -173,6 +174,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         return Numbers(type(self).__name__, bool(self.fit_intercept))
 
     plan = plan
+    explain, _explained = explain, explained_number
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield predictions after each step of an iterative solver, ending with the model
