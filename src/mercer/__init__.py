@@ -13,6 +13,7 @@ from mercer.estimators import (
     KernelRegressor,
     MetricDisplay,
     PlanDisplay,
+    RowsCurveDisplay,
     SearchDisplay,
     SolverPathDisplay,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "Product",
     "RandomFeatures",
     "Ridge",
+    "RowsCurveDisplay",
     "SearchDisplay",
     "Sketch",
     "Sobolev",
