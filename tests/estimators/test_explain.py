@@ -24,6 +24,7 @@ from mercer import (
     Polynomial,
     RandomFeatures,
     Sketch,
+    Sobolev,
     TableEncoder,
     load,
     save,
@@ -382,6 +383,11 @@ def test_what_cannot_be_explained():
     assert features.explain(X[:2]).effect.shape == (2, 3)
     with pytest.raises(ValueError, match="3 features"):
         model.explain(X[:, :2])
+    U = RNG.random((50, 2))
+    inside = KernelRegressor(Sobolev(), scale=None).fit(U, U[:, 0])
+    with pytest.raises(ValueError, match="effect of column 'x0' cannot be measured"):
+        inside.explain(U)
+    assert inside.explain([[0.5, 0.5]]).derivative[0, 0] == pytest.approx(1, abs=0.2)
     with pytest.raises(IndexError, match="there are 2 rows"):
         model.explain(X[:2])[2]
 

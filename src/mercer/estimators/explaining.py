@@ -10,11 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.columns import TableEncoding
-from mercer.columns.column_encoders import NumberColumn
+from mercer.columns.column_encoders import ColumnEncoder, NumberColumn
 from mercer.columns.level_encoders import CategoryColumn
 from mercer.columns.table_sums import as_table
 from mercer.contracts import Array
-from mercer.estimators.column_effects import ColumnAtRows, effect_of, has_sign, spread_of
+from mercer.estimators.column_effects import (
+    ColumnAtRows,
+    Effect,
+    effect_of,
+    has_sign,
+    spread_of,
+)
 from mercer.estimators.column_spreads import column_moments
 from mercer.estimators.encoding import encoded_to_predict
 from mercer.estimators.explained_function import ExplainedFunction
@@ -113,7 +119,7 @@ def explanation_of(model: Any, X: Any, chosen: Chosen) -> Explanation:
                 spread[place],
                 levels[name][1] if name in levels else np.zeros((0, 0)),
             )
-            found = effect_of(encoding.encoders[column], one)
+            found = checked_effect(encoding.encoders[column], one, name)
             derivative[at, column], effect[at, column] = found.derivative, found.effect
             if found.changes is not None:
                 changes[name][at] = found.changes
@@ -136,6 +142,18 @@ def explanation_of(model: Any, X: Any, chosen: Chosen) -> Explanation:
         targets=chosen.targets,
         exact=model.basis_.has_gradient,
     )
+
+
+def checked_effect(encoder: ColumnEncoder, at: ColumnAtRows, name: str) -> Effect:
+    """Measure what a column does; name it where a step leaves the domain of the kernel."""
+    try:
+        return effect_of(encoder, at)
+    except ValueError as error:
+        raise ValueError(
+            f"the effect of column {name!r} cannot be measured by steps of half a standard "
+            f"deviation to each side: {error}; explain rows further inside, or use a kernel that "
+            f"is defined everywhere, such as Gaussian()"
+        ) from error
 
 
 def encoded_table(model: Any, X: Any) -> tuple[TableEncoding, Table, Array]:
