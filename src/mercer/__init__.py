@@ -15,6 +15,7 @@ from mercer.estimators import (
     MetricDisplay,
     PlanDisplay,
     ResidualLeverageDisplay,
+    RowsCurveDisplay,
     SearchDisplay,
     SolverPathDisplay,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "RandomFeatures",
     "ResidualLeverageDisplay",
     "Ridge",
+    "RowsCurveDisplay",
     "SearchDisplay",
     "Sketch",
     "Sobolev",

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer.contracts import Array, Targets
 from mercer.estimators.batches import can_add_rows
+from mercer.estimators.explaining import explain, explained_class
 from mercer.estimators.inputs import Given
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.locking import one_at_a_time
@@ -83,6 +84,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return self._with_rows(given, sign=1)
 
     plan = plan
+    explain, _explained = explain, explained_class
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x), of shape (n,) for two classes and (n, k) for more."""

@@ -12,6 +12,7 @@ from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array
 from mercer.estimators.asked import is_pairwise
+from mercer.estimators.explaining import explain, explained_score
 from mercer.estimators.inputs import Given
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.rank_targets import RankTargets
@@ -192,6 +193,8 @@ class KernelRanker(KernelEstimator):
     def predict(self, X: Any) -> Array:
         """Return a score for every row, of shape (n,); higher is better, within a query."""
         return np.asarray(self._decide(X)[:, 0] - self.intercept_[0])
+
+    explain, _explained = explain, explained_score
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean NDCG@10 of queries; without queries, one minus the pairwise error.

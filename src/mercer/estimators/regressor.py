@@ -11,6 +11,7 @@ from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array
 from mercer.estimators.deviations import deviations_of, leverages_of, noise_of
+from mercer.estimators.explaining import explain, explained_number
 from mercer.estimators.interval_predictions import IntervalPredictions
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.planning import plan
@@ -257,6 +258,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         return Numbers(type(self).__name__, bool(self.fit_intercept))
 
     plan = plan
+    explain, _explained = explain, explained_number
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield predictions after each step of an iterative solver, ending with the model
