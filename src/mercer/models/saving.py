@@ -37,6 +37,7 @@ NOT_IN_RECORD = (
     "path",
     "run",
     "communication",
+    "left_out",
 )
 #: What is stored of the path of an iterative solver: its curves, not its solutions.
 CURVES = ("residuals", "training_error", "validation_error", "by_fold")
@@ -115,6 +116,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         "basis": _basis(encoder, estimator.fit_.basis),
         "fit": _fit(encoder, estimator.fit_),
         "notes": dict(getattr(estimator, "_notes", {})),
+        "calibration": _calibration(encoder, estimator),
         "moments": None,
     }
     if moments:
@@ -136,6 +138,11 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
 def _columns(encoder: Encoder, estimator: KernelEstimator) -> Json:
     fitted = getattr(estimator, "columns_", None)
     return None if fitted is None else encoder.object(fitted.encoding_, "columns")
+
+
+def _calibration(encoder: Encoder, estimator: KernelEstimator) -> Json:
+    found = getattr(estimator, "calibration_", None)
+    return None if found is None else encoder.object(found, "calibration")
 
 
 def with_suffix(path: str | os.PathLike[str]) -> Path:

@@ -1,0 +1,124 @@
+"""From scores of rows that a model has not seen to its map of probabilities."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array, TargetKind
+from mercer.estimators.inputs import Given, read_rows
+from mercer.estimators.predicting import values_of
+from mercer.inference.calibration import NAMES, ProbabilityMap, chosen_map, classes_of
+from mercer.inference.reliability import Reliability, reliability_of
+from mercer.result import Fit
+from mercer.rows.labels import missing
+from mercer.validation import check_choice
+
+#: The maps that each name tries, in the order of preference.
+TRIED = {
+    "auto": ("temperature", "sigmoid"),
+    "temperature": ("temperature",),
+    "sigmoid": ("sigmoid",),
+    "platt": ("sigmoid",),
+}
+#: Bytes of left-out rows that a classifier keeps after its map is fitted.
+KEPT = 2_000_000
+#: Rows of y read at a time.
+ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A map from scores to probabilities, and how good these are on rows that nothing has seen.
+
+    Attributes
+    ----------
+    map : ProbabilityMap
+        Fitted to all of the rows.
+    reliability : Reliability
+        Log loss, Brier score and observed frequencies, by maps that were fitted to other folds.
+    rows : str
+        Which rows these are: "left out" of the fit, or "held out" and given to ``calibrate``.
+    """
+
+    map: ProbabilityMap
+    reliability: Reliability
+    rows: str
+
+    def check_state(self, classes: int) -> None:
+        """Raise ValueError if what was read from a file is inconsistent."""
+        if not isinstance(self.map, ProbabilityMap):
+            raise ValueError(f"the map must be of probabilities, got {type(self.map).__name__}")
+        if not isinstance(self.reliability, Reliability):
+            raise ValueError(f"reliability must be one, got {type(self.reliability).__name__}")
+        self.map.check_state(classes)
+        self.reliability.check_state(classes)
+        check_choice(self.rows, "rows", ["left out", "held out"])
+
+    def describe(self) -> str:
+        """Return the map and its scores as one line of a summary."""
+        found = self.reliability
+        return (
+            f"{self.map.describe()} ({found.n_rows:,} rows {self.rows}: log loss "
+            f"{found.log_loss:.4g}, Brier score {found.brier:.4g})"
+        )
+
+
+def check_calibration(calibration: Any) -> None:
+    """Raise an error unless calibration is None or the name of a map."""
+    if calibration is not None:
+        check_choice(calibration, "calibration", NAMES)
+
+
+def calibrated(
+    name: str, values: Array, codes: Array, weight: Array, fold: Array, rows: str
+) -> Calibration | None:
+    """Return the map that fits scores best; None without rows of positive weight."""
+    counts = weight > 0
+    if not counts.all():
+        values, codes, weight, fold = values[counts], codes[counts], weight[counts], fold[counts]
+    if not len(codes):
+        return None
+    found, logs = chosen_map(TRIED[name], values, codes, weight, fold)
+    return Calibration(found, reliability_of(logs, codes, weight), rows)
+
+
+def calibration_of(found: Fit, name: str | None) -> Calibration | None:
+    """Return the map of a fit by its own left-out rows, which are then dropped if they are many.
+
+    None if it is not asked for, or if the fit has no such rows.
+    """
+    record = getattr(found, "left_out", None)
+    if name is None or record is None:
+        return None
+    begun = time.perf_counter()
+    codes = classes_of(record.targets)
+    result = calibrated(name, record.values, codes, record.weight, record.fold, "left out")
+    if record.values.nbytes > KEPT:
+        found.left_out = None
+    found.seconds["calibration"] = time.perf_counter() - begun
+    return result
+
+
+def calibration_by(model: Any, kind: TargetKind, given: Given) -> Calibration:
+    """Return the map of a model by rows that it has not seen."""
+    source = read_rows(model, kind, given, reset=False).source
+    y = np.concatenate(list(source.targets(ROWS)))
+    parts = [
+        np.ones(block.n_rows) if block.weight is None else block.weight
+        for block in source.blocks(ROWS)
+    ]
+    weight = np.where(missing(y), 0.0, np.concatenate(parts))
+    codes = np.zeros(len(y), dtype=int)
+    known = ~missing(y)
+    codes[known] = classes_of(model._targets.encode(y, 0)[known])
+    # Blocks of consecutive rows may be of one kind: folds take every fifth row.
+    fold = np.arange(len(y))
+    name = "auto" if model.calibration is None else model.calibration
+    found = calibrated(name, values_of(model, source), codes, weight, fold, "held out")
+    if found is None:
+        raise ValueError("calibrate needs rows with a label and a positive weight, got none")
+    return found

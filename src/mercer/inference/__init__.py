@@ -1,0 +1,1 @@
+"""Variances, intervals and calibration, from the fit's own pass over the rows."""
