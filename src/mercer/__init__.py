@@ -13,6 +13,7 @@ from mercer.estimators import (
     KernelRegressor,
     MetricDisplay,
     PlanDisplay,
+    ReliabilityDisplay,
     SearchDisplay,
     SolverPathDisplay,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "PreconditionedCG",
     "Product",
     "RandomFeatures",
+    "ReliabilityDisplay",
     "Ridge",
     "SearchDisplay",
     "Sketch",

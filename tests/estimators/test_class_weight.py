@@ -1,6 +1,7 @@
 """Weights of classes multiply the weights of rows, wherever the rows are."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import check_class_weight_classifiers
@@ -79,6 +80,27 @@ def test_unlabelled_rows_keep_their_weight():
     weight = np.where(labels == "a", 2.0, 1.0)
     other = model(unlabelled="use").fit(X, labels, weight)
     np.testing.assert_allclose(scores(found), scores(other), atol=1e-9)
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+@pytest.mark.parametrize("kind", ["frame", "file"])
+def test_they_count_where_columns_are_learned(kind, shards, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": X[:, 0], "town": rng.choice(["u", "v", "w"], 90), "y": LABELS})
+    table.loc[::7, "x"] = np.nan
+    table["w"] = np.where(LABELS == "a", 3.0, 1.0)
+    given = table.drop(columns="w")
+    if kind == "file":
+        given.to_csv(tmp_path / "rows.csv", index=False)
+        given = tmp_path / "rows.csv"
+    settings = {"basis": "landmarks", "alpha": 1e-2, "shards": shards, "random_state": 0}
+    found = KernelClassifier(class_weight={"a": 3.0}, **settings).fit(given, "y")
+    other = KernelClassifier(**settings)
+    other.fit(table.drop(columns=["y", "w"]), table["y"], table["w"])
+    new = table.drop(columns=["y", "w"])
+    np.testing.assert_allclose(
+        found.decision_function(new), other.decision_function(new), atol=1e-3
+    )
 
 
 def test_rows_are_added_and_forgotten_with_the_weights_of_their_classes():

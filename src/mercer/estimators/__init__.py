@@ -11,6 +11,7 @@ from mercer.estimators.path_display import SolverPathDisplay
 from mercer.estimators.plan_display import PlanDisplay
 from mercer.estimators.ranker import KernelRanker
 from mercer.estimators.regressor import KernelRegressor
+from mercer.estimators.reliability_display import ReliabilityDisplay
 from mercer.estimators.search_display import SearchDisplay
 from mercer.estimators.summary import Summary
 
@@ -25,6 +26,7 @@ __all__ = [
     "KernelRegressor",
     "MetricDisplay",
     "PlanDisplay",
+    "ReliabilityDisplay",
     "SearchDisplay",
     "SolverPathDisplay",
     "Summary",

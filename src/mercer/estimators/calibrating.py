@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.contracts import Array, TargetKind
+from mercer.contracts import Array
 from mercer.estimators.inputs import Given, read_rows
 from mercer.estimators.predicting import values_of
+from mercer.estimators.target_kinds import Classes
 from mercer.inference.calibration import NAMES, ProbabilityMap, chosen_map, classes_of
 from mercer.inference.reliability import Reliability, reliability_of
 from mercer.result import Fit
@@ -75,13 +76,8 @@ def check_calibration(calibration: Any) -> None:
 
 def calibrated(
     name: str, values: Array, codes: Array, weight: Array, fold: Array, rows: str
-) -> Calibration | None:
-    """Return the map that fits scores best; None without rows of positive weight."""
-    counts = weight > 0
-    if not counts.all():
-        values, codes, weight, fold = values[counts], codes[counts], weight[counts], fold[counts]
-    if not len(codes):
-        return None
+) -> Calibration:
+    """Return the map that fits scores best."""
     found, logs = chosen_map(TRIED[name], values, codes, weight, fold)
     return Calibration(found, reliability_of(logs, codes, weight), rows)
 
@@ -95,30 +91,57 @@ def calibration_of(found: Fit, name: str | None) -> Calibration | None:
     if name is None or record is None:
         return None
     begun = time.perf_counter()
-    codes = classes_of(record.targets)
-    result = calibrated(name, record.values, codes, record.weight, record.fold, "left out")
+    counts = record.weight > 0
+    if not counts.any():
+        return None
+    result = calibrated(
+        name,
+        record.values[counts],
+        classes_of(record.targets[counts]),
+        record.weight[counts],
+        record.fold[counts],
+        "left out",
+    )
     if record.values.nbytes > KEPT:
         found.left_out = None
     found.seconds["calibration"] = time.perf_counter() - begun
     return result
 
 
-def calibration_by(model: Any, kind: TargetKind, given: Given) -> Calibration:
-    """Return the map of a model by rows that it has not seen."""
-    source = read_rows(model, kind, given, reset=False).source
+@dataclass(frozen=True)
+class Seen:
+    """Rows with a label and a positive weight: their scores, classes and weights."""
+
+    values: Array
+    codes: Array
+    weight: Array
+
+
+def seen_rows(model: Any, given: Given) -> Seen:
+    """Return what a model says of rows, and their classes."""
+    source = read_rows(model, Classes(model._targets), given, reset=False).source
     y = np.concatenate(list(source.targets(ROWS)))
     parts = [
         np.ones(block.n_rows) if block.weight is None else block.weight
         for block in source.blocks(ROWS)
     ]
-    weight = np.where(missing(y), 0.0, np.concatenate(parts))
-    codes = np.zeros(len(y), dtype=int)
-    known = ~missing(y)
-    codes[known] = classes_of(model._targets.encode(y, 0)[known])
-    # Blocks of consecutive rows may be of one kind: folds take every fifth row.
-    fold = np.arange(len(y))
+    weight = np.concatenate(parts)
+    counts = ~missing(y) & (weight > 0)
+    if not counts.any():
+        raise ValueError("rows with a label and a positive weight are needed, got none")
+    codes = classes_of(model._targets.encode(y, 0)[counts])
+    return Seen(values_of(model, source)[counts], codes, weight[counts])
+
+
+def calibration_by(model: Any, given: Given) -> Calibration:
+    """Return the map of a model by rows that it has not seen."""
+    seen = seen_rows(model, given)
     name = "auto" if model.calibration is None else model.calibration
-    found = calibrated(name, values_of(model, source), codes, weight, fold, "held out")
-    if found is None:
-        raise ValueError("calibrate needs rows with a label and a positive weight, got none")
-    return found
+    fold = np.arange(len(seen.codes))  # every fifth row: neighbors may be of one kind
+    return calibrated(name, seen.values, seen.codes, seen.weight, fold, "held out")
+
+
+def reliability_by(model: Any, given: Given) -> Reliability:
+    """Return how good the probabilities of a model are on rows that it has not seen."""
+    seen = seen_rows(model, given)
+    return reliability_of(model._log_probabilities(seen.values), seen.codes, seen.weight)

@@ -223,10 +223,13 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, of shape (n, k)."""
+        return self._log_probabilities(self._decide(X))
+
+    def _log_probabilities(self, values: Array) -> Array:
         if self.calibration_ is not None:
-            return self.calibration_.map.log_probabilities(self._decide(X))
+            return self.calibration_.map.log_probabilities(values)
         with np.errstate(divide="ignore"):  # projections have zeros
-            return np.log(self.predict_proba(X))
+            return np.asarray(np.log(project_to_simplex((1.0 + by_class(values)) / 2.0)))
 
     @one_at_a_time
     def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -247,7 +250,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         """
         check_is_fitted(self, "fit_")
         given = Given(X, y, sample_weight)
-        self.calibration_ = calibration_by(self, Classes(self._targets), given)
+        self.calibration_ = calibration_by(self, given)
         return self
 
 

@@ -96,8 +96,9 @@ def opened_rows(
             rows = with_labels_only(rows)
         elif estimator.unlabelled == "require" and targets is None:
             check_unlabelled(rows)
+        rows = with_class_weight(estimator, rows, known)
         rows = with_encoded_columns(estimator, rows, known, first=targets is None)
-        rows, ratio = with_weight_type(estimator, with_class_weight(estimator, rows, known))
+        rows, ratio = with_weight_type(estimator, rows)
         yield OpenedRows(
             rows,
             known,
@@ -168,8 +169,9 @@ def _over_shards(
         rows = with_labels_only(rows)
     elif estimator.unlabelled == "require" and first:
         check_unlabelled(rows)
+    rows = with_class_weight(estimator, rows, targets)
     rows = with_encoded_columns(estimator, rows, targets, first=first)
-    rows, ratio = with_weight_type(estimator, with_class_weight(estimator, rows, targets))
+    rows, ratio = with_weight_type(estimator, rows)
     return OpenedRows(rows, targets, seeds, memory_limit, unlabelled, alpha_ratio=ratio)
 
 

@@ -34,7 +34,7 @@ NAMES = ["auto", "temperature", "sigmoid", "platt"]
 #: The slope of the logarithm of ``(1 + f) / 2`` at 0, to which few rows shrink.
 SLOPE = 1.0
 #: Inverse variances of the slope and of the offsets in the penalty.
-SLOPE_PENALTY, OFFSET_PENALTY = 0.1, 0.1
+SLOPE_PENALTY, OFFSET_PENALTY = 0.1, 1.0
 #: Newton steps, and the decrease of the sum, relative to it, at which they end.
 STEPS, TOLERANCE = 100, 1e-12
 #: Folds by which a map is chosen and judged; smaller ones are joined.
