@@ -217,13 +217,21 @@ def chosen_map(
 ) -> tuple[ProbabilityMap, Array]:
     """Return the map of least log loss over folds, and its logarithms of probabilities there.
 
-    The first name wins unless another is better.
+    The first name wins unless another is better by more than the standard error of the difference.
     """
-    tried = []
+    at = np.arange(len(codes))
+    best: tuple[ProbabilityMap, Array] | None = None
     for name in names:
         found = fit_map(name, values, codes, weight)
         logs = cross_fitted(found, values, codes, weight, fold)
-        loss = -float(weight @ logs[np.arange(len(codes)), codes])
-        tried.append((loss, found, logs))
-    best = min(tried, key=lambda one: one[0])
-    return best[1], best[2]
+        if best is None or _better(logs[at, codes] - best[1][at, codes], weight):
+            best = found, logs
+    assert best is not None
+    return best
+
+
+def _better(gain: Array, weight: Array) -> bool:
+    """Return whether a mean over rows is above zero by more than its standard error."""
+    total = weight.sum()
+    mean = weight @ gain / total
+    return bool(mean > np.sqrt(weight @ (gain - mean) ** 2) / total)
