@@ -1,5 +1,10 @@
 """Reliability curves, of rows that were left out and of given ones."""
 
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn.calibration import CalibrationDisplay, calibration_curve
@@ -7,8 +12,6 @@ from sklearn.calibration import CalibrationDisplay, calibration_curve
 from cases import PLAIN
 from mercer import Gaussian, KernelClassifier, Landmarks, ReliabilityDisplay
 from mercer.inference.reliability import BINS, reliability_of
-
-pyplot = pytest.importorskip("matplotlib.pyplot")
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (2500, 2))
@@ -24,9 +27,9 @@ def model(y=Y, **settings):
 
 
 @pytest.fixture(autouse=True)
-def _closed():
+def closed():
     yield
-    pyplot.close("all")
+    plt.close("all")
 
 
 def test_left_out_rows_need_no_others():
@@ -66,7 +69,7 @@ def test_of_more_classes_the_most_probable_or_one_by_its_label():
 
 
 def test_axes_may_be_given():
-    _, axes = pyplot.subplots()
+    _, axes = plt.subplots()
     assert ReliabilityDisplay.from_estimator(model(), ax=axes).ax_ is axes
 
 
