@@ -13,6 +13,7 @@ from mercer.estimators.inputs import Given, read_rows
 from mercer.estimators.predicting import values_of
 from mercer.estimators.target_kinds import Classes
 from mercer.inference.calibration import NAMES, ProbabilityMap, chosen_map, classes_of
+from mercer.inference.left_out_rows import LeftOutRows
 from mercer.inference.reliability import Reliability, reliability_of
 from mercer.result import Fit
 from mercer.rows.labels import missing
@@ -25,8 +26,6 @@ TRIED = {
     "sigmoid": ("sigmoid",),
     "platt": ("sigmoid",),
 }
-#: Bytes of left-out rows that a classifier keeps after its map is fitted.
-KEPT = 2_000_000
 #: Rows of y read at a time.
 ROWS = 65_536
 
@@ -83,11 +82,12 @@ def calibrated(
 
 
 def calibration_of(found: Fit, name: str | None) -> Calibration | None:
-    """Return the map of a fit by its own left-out rows, which are then dropped if they are many.
+    """Return the map of a fit by its own left-out rows, which have then served their purpose.
 
     None if it is not asked for, or if the fit has no such rows.
     """
-    record = getattr(found, "left_out", None)
+    record: LeftOutRows | None = found.left_out
+    found.left_out = None
     if name is None or record is None:
         return None
     begun = time.perf_counter()
@@ -102,8 +102,6 @@ def calibration_of(found: Fit, name: str | None) -> Calibration | None:
         record.fold[counts],
         "left out",
     )
-    if record.values.nbytes > KEPT:
-        found.left_out = None
     found.seconds["calibration"] = time.perf_counter() - begun
     return result
 

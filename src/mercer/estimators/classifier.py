@@ -24,6 +24,7 @@ from mercer.estimators.target_kinds import Classes
 from mercer.estimators.targets import ClassTargets
 from mercer.inference.calibration import by_class
 from mercer.kernels import Kernel
+from mercer.request import LeaveOut
 from mercer.result import Fit
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
@@ -151,6 +152,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def _take_targets(self, targets: Targets) -> None:
         super()._take_targets(targets)
         self.classes_ = self._targets.classes
+
+    def _leave_out(self) -> LeaveOut | None:
+        return None if self.calibration is None else LeaveOut()
 
     def _adopt(self, found: Fit) -> None:
         super()._adopt(found)

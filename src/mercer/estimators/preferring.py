@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from mercer.estimators.rank_targets import RankTargets
+from mercer.inference.left_out_rows import LeftOutRows
 from mercer.inference.preferences import PreferenceMap, fit_preferences, pairs_within
 from mercer.result import Fit
-
-#: Bytes of left-out rows that a ranker keeps after its map is fitted.
-KEPT = 2_000_000
 
 
 def preferences_of(found: Fit, targets: RankTargets, calibration: Any) -> PreferenceMap | None:
     """Return the map of a fit by its own left-out rows; None without pairs, or if it is off.
 
+    They have then served their purpose, and are dropped.
     Rows are compared within queries, and only if one model has seen neither of them.
     """
-    record = getattr(found, "left_out", None)
+    record: LeftOutRows | None = found.left_out
+    found.left_out = None
     if calibration is None or record is None:
         return None
     query = np.zeros(len(record.fold), dtype=int) if record.query is None else record.query
@@ -32,6 +32,4 @@ def preferences_of(found: Fit, targets: RankTargets, calibration: Any) -> Prefer
         by_group=targets.by_query and targets.weighting == "query",
         seed=targets.seed,
     )
-    if record.values.nbytes > KEPT:
-        found.left_out = None
     return fit_preferences(pairs)

@@ -20,6 +20,7 @@ from mercer.estimators.target_kinds import Relevance
 from mercer.inference.preferences import PreferenceMap
 from mercer.kernels import Kernel
 from mercer.metrics import ndcg, pairwise_error
+from mercer.request import LeaveOut
 from mercer.result import Fit
 from mercer.rows.given_arrays import refuse_masked
 from mercer.selection import Criterion
@@ -142,6 +143,9 @@ class KernelRanker(KernelEstimator):
         """Return whether all rows are centered together; with queries, each query is centered."""
         targets: RankTargets | None = getattr(self, "_targets", None)
         return targets is None or not targets.by_query
+
+    def _leave_out(self) -> LeaveOut | None:
+        return None if self.calibration is None else LeaveOut()
 
     def _adopt(self, found: Fit) -> None:
         super()._adopt(found)

@@ -1,1 +1,1 @@
-"""Variances, intervals and calibration, from the fit's own pass over the rows."""
+"""How sure a model is: rows that were left out of it, intervals and calibration."""

@@ -17,6 +17,10 @@ from mercer.estimators.calibrating import Calibration
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets, RowTargets
 from mercer.inference.calibration import ProbabilityMap
+from mercer.inference.error_scale import ErrorScale
+from mercer.inference.intervals import Intervals
+from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.novelty import Novelty
 from mercer.inference.preferences import PreferenceMap
 from mercer.inference.reliability import Reliability
 from mercer.kernels import KERNELS, InMetric, Metric, Product, Sum
@@ -99,6 +103,10 @@ REGISTRY = Registry(
         PreferenceMap,
         ProbabilityMap,
         Reliability,
+        ErrorScale,
+        Intervals,
+        LeftOutRows,
+        Novelty,
         Moments,
         Peak,
         RowMultiset,

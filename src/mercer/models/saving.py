@@ -37,7 +37,6 @@ NOT_IN_RECORD = (
     "path",
     "run",
     "communication",
-    "left_out",
 )
 #: What is stored of the path of an iterative solver: its curves, not its solutions.
 CURVES = ("residuals", "training_error", "validation_error", "by_fold")
