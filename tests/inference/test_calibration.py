@@ -6,9 +6,10 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from mercer.inference.calibration import (
+    FLOOR,
     MAPS,
+    NAMES,
     OFFSET_PENALTY,
-    SLOPE,
     SLOPE_PENALTY,
     ProbabilityMap,
     by_class,
@@ -17,6 +18,7 @@ from mercer.inference.calibration import (
     cross_fitted,
     fit_map,
     joined,
+    log_share,
 )
 
 
@@ -24,18 +26,21 @@ def drawn(rows=400, classes=4, slope=3.0, seed=0, offsets=None):
     """Scores, classes drawn by their probabilities, and weights."""
     rng = np.random.default_rng(seed)
     f = rng.uniform(-1, 1, (rows, 1 if classes == 2 else classes))
-    truth = ProbabilityMap("sigmoid", slope, np.zeros(classes) if offsets is None else offsets)
+    offsets = np.zeros(classes) if offsets is None else offsets
+    truth = ProbabilityMap("sigmoid", np.array([slope, 0.0]), offsets)
     p = truth.probabilities(f).cumsum(axis=1)
     codes = (rng.random((rows, 1)) > p).sum(axis=1).clip(0, classes - 1)
     return f, codes, rng.uniform(0.5, 2.0, rows)
 
 
-def literal(theta, f, codes, weight):
-    """The sum that a map minimizes, row by row."""
-    total = 0.5 * SLOPE_PENALTY * (theta[0] - SLOPE) ** 2
-    total += 0.5 * OFFSET_PENALTY * np.sum(theta[1:] ** 2)
+def literal(name, theta, f, codes, weight):
+    """The sum that a map minimizes, row by row; theta are both slopes and the offsets."""
+    total = 0.5 * SLOPE_PENALTY * np.sum((theta[:2] - np.array(MAPS[name].center)) ** 2)
+    total += 0.5 * OFFSET_PENALTY * np.sum(theta[2:] ** 2)
     for scores, code, w in zip(by_class(f), codes, weight, strict=True):
-        z = theta[0] * scores + theta[1:]
+        u = (1 + scores) / 2
+        q = (u + np.sqrt(u**2 + 4 * FLOOR**2)) / 2
+        z = theta[0] * scores + theta[1] * np.log(q) + theta[2:]
         total -= w * (z[code] - np.log(np.sum(np.exp(z))))
     return total
 
@@ -45,16 +50,42 @@ def literal(theta, f, codes, weight):
 def test_newton_finds_the_least_sum(name, classes):
     f, codes, weight = drawn(120, classes)
     found = fit_map(name, f, codes, weight)
-    free = 1 + classes * MAPS[name]
+    family = MAPS[name]
+    free = np.append(family.slopes, np.full(classes, family.offsets))
+    theta = np.append(found.slopes, found.offsets)
+    assert np.all(theta[~free] == 0.0)
 
     def of(part):
-        return literal(np.append(part, np.zeros(1 + classes - free)), f, codes, weight)
+        whole = np.zeros(2 + classes)
+        whole[free] = part
+        return literal(name, whole, f, codes, weight)
 
-    best = minimize(of, np.append(1.0, np.zeros(free - 1)), method="BFGS", options={"gtol": 1e-7})
-    np.testing.assert_allclose(
-        np.append(found.slope, found.offsets)[:free], best.x, atol=2e-4, rtol=1e-4
-    )
-    assert of(np.append(found.slope, found.offsets)[:free]) <= best.fun + 1e-9
+    bounds = [(0, None) if at < 2 else (None, None) for at in np.flatnonzero(free)]
+    start = np.append(family.center, np.zeros(classes))[free]
+    best = minimize(of, start, bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-8})
+    np.testing.assert_allclose(theta[free], best.x, atol=5e-4, rtol=1e-3)
+    assert of(theta[free]) <= best.fun + 1e-8
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_least_squares_that_is_right_stays_as_it_is(classes):
+    """Scores of 2P - 1 have slopes of 0 and 1, which no softmax of scores can say."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(classes), 20_000)
+    codes = (rng.random((20_000, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    f = 2 * p - 1 if classes > 2 else 2 * p[:, 1:] - 1
+    found = fit_map("power", f, codes, np.ones(20_000))
+    np.testing.assert_allclose(found.slopes, [0.0, 1.0], atol=0.1)
+    assert np.abs(found.probabilities(f) - p).mean() < 0.01
+    worse = fit_map("sigmoid", f, codes, np.ones(20_000))
+    assert np.abs(worse.probabilities(f) - p).mean() > 2 * np.abs(found.probabilities(f) - p).mean()
+
+
+def test_a_temperature_that_is_right_stays_as_it_is():
+    f, codes, weight = drawn(20_000, 4, slope=2.0)
+    found = fit_map("power", f, codes, weight)
+    truth = ProbabilityMap("temperature", np.array([2.0, 0.0]), np.zeros(4))
+    assert np.abs(found.probabilities(f) - truth.probabilities(f)).mean() < 0.01
 
 
 def test_two_classes_are_platts_sigmoid():
@@ -63,7 +94,7 @@ def test_two_classes_are_platts_sigmoid():
     found = fit_map("sigmoid", f, codes, weight)
     platt = LogisticRegression(C=np.inf, tol=1e-10).fit(f, codes, weight)
     np.testing.assert_allclose(found.probabilities(f), platt.predict_proba(f), atol=1e-3)
-    assert found.slope == pytest.approx(2.0, rel=0.05)
+    assert found.slopes[0] == pytest.approx(2.0, rel=0.05)
     assert found.offsets[1] - found.offsets[0] == pytest.approx(0.6, abs=0.1)
 
 
@@ -75,8 +106,8 @@ def test_weight_two_is_the_row_twice(name, classes):
     found = fit_map(name, f, codes, counts.astype(float))
     at = np.repeat(np.arange(60), counts)
     again = fit_map(name, f[at], codes[at], np.ones(len(at)))
-    assert found.slope == pytest.approx(again.slope, rel=1e-9)
-    np.testing.assert_allclose(found.offsets, again.offsets, atol=1e-9)
+    np.testing.assert_allclose(found.slopes, again.slopes, atol=1e-7)
+    np.testing.assert_allclose(found.offsets, again.offsets, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", MAPS)
@@ -117,24 +148,34 @@ def test_a_class_without_rows_has_a_small_probability():
     assert p.mean() < 0.02
 
 
-def test_scores_in_the_wrong_order_are_not_turned_round():
+@pytest.mark.parametrize("name", MAPS)
+def test_scores_in_the_wrong_order_are_not_turned_round(name):
     f, codes, weight = drawn(300, 2)
-    found = fit_map("sigmoid", -f, codes, weight)
-    assert found.slope == 0.0
+    assert np.all(fit_map(name, -f, codes, weight).slopes == 0.0)
 
 
-@pytest.mark.parametrize("start", [0.0, 0.01, 50.0])
-def test_the_start_does_not_matter(start):
+@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("start", [(0.0, 0.0), (0.01, 3.0), (50.0, 0.0), (3.0, 30.0)])
+def test_the_start_does_not_matter(name, start):
     f, codes, weight = drawn(200, 3)
-    found = fit_map("sigmoid", f, codes, weight)
-    from_there = ProbabilityMap("sigmoid", start, np.array([3.0, -3.0, 1.0]))
-    again = fit_map("sigmoid", f, codes, weight, from_there)
-    assert again.slope == pytest.approx(found.slope, rel=1e-5)
+    found = fit_map(name, f, codes, weight)
+    from_there = ProbabilityMap(name, np.array(start), np.array([3.0, -3.0, 1.0]))
+    again = fit_map(name, f, codes, weight, from_there)
+    np.testing.assert_allclose(again.slopes, found.slopes, atol=1e-5)
     np.testing.assert_allclose(again.offsets, found.offsets, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["power", "temperature"])
+def test_without_offsets_the_largest_score_is_the_most_probable(name):
+    f, codes, weight = drawn(500, 4)
+    found = fit_map(name, f, codes, weight)
+    wild = 3 * np.random.default_rng(3).normal(size=(500, 4))
+    np.testing.assert_array_equal(found.probabilities(wild).argmax(axis=1), wild.argmax(axis=1))
+    assert np.all(np.diff(log_share(np.linspace(-1e3, 1e3, 999))) > 0)
+
+
 def test_probabilities_add_up_and_rise_with_the_score():
-    found = ProbabilityMap("sigmoid", 2.0, np.array([0.1, -0.2, 0.0]))
+    found = ProbabilityMap("sigmoid", np.array([2.0, 0.5]), np.array([0.1, -0.2, 0.0]))
     f = np.random.default_rng(0).normal(size=(50, 3))
     np.testing.assert_allclose(found.probabilities(f).sum(axis=1), 1.0)
     np.testing.assert_allclose(np.exp(found.log_probabilities(f)), found.probabilities(f))
@@ -162,10 +203,10 @@ def test_single_rows_as_folds_are_joined():
 def test_offsets_are_chosen_where_they_help():
     def name(offsets):
         f, codes, weight = drawn(3000, 3, offsets=offsets)
-        return chosen_map(tuple(MAPS), f, codes, weight, np.arange(3000))[0].name
+        return chosen_map(NAMES["auto"], f, codes, weight, np.arange(3000))[0].name
 
-    assert name(np.zeros(3)) == "temperature"
-    assert name(np.array([0.0, 2.0, -2.0])) == "sigmoid"
+    assert name(np.zeros(3)) == "power"
+    assert name(np.array([0.0, 1.0, -1.0])) == "power with offsets"
 
 
 def test_targets_of_plus_and_minus_one_are_classes():
@@ -176,11 +217,12 @@ def test_targets_of_plus_and_minus_one_are_classes():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (ProbabilityMap("softmax", 1.0, np.zeros(3)), "unknown name"),
-        (ProbabilityMap("sigmoid", -1.0, np.zeros(3)), "slope must be"),
-        (ProbabilityMap("sigmoid", np.nan, np.zeros(3)), "slope must be"),
-        (ProbabilityMap("sigmoid", 1.0, np.zeros(2)), "offsets must"),
-        (ProbabilityMap("sigmoid", 1.0, np.array([0.0, np.inf, 0.0])), "offsets must"),
+        (ProbabilityMap("softmax", np.ones(2), np.zeros(3)), "unknown name"),
+        (ProbabilityMap("sigmoid", np.array([-1.0, 0.0]), np.zeros(3)), "slopes must not be"),
+        (ProbabilityMap("sigmoid", np.array([np.nan, 0.0]), np.zeros(3)), "slopes must"),
+        (ProbabilityMap("sigmoid", np.ones(3), np.zeros(3)), "slopes must"),
+        (ProbabilityMap("sigmoid", np.ones(2), np.zeros(2)), "offsets must"),
+        (ProbabilityMap("sigmoid", np.ones(2), np.array([0.0, np.inf, 0.0])), "offsets must"),
     ],
     ids=str,
 )

@@ -12,20 +12,18 @@ from mercer.contracts import Array
 from mercer.estimators.inputs import Given, read_rows
 from mercer.estimators.predicting import values_of
 from mercer.estimators.target_kinds import Classes
-from mercer.inference.calibration import NAMES, ProbabilityMap, chosen_map, classes_of
+from mercer.inference.calibration import (
+    NAMES,
+    ProbabilityMap,
+    chosen_map,
+    classes_of,
+)
 from mercer.inference.left_out_rows import LeftOutRows
 from mercer.inference.reliability import Reliability, reliability_of
 from mercer.result import Fit
 from mercer.rows.labels import missing
 from mercer.validation import check_choice
 
-#: The maps that each name tries, in the order of preference.
-TRIED = {
-    "auto": ("temperature", "sigmoid"),
-    "temperature": ("temperature",),
-    "sigmoid": ("sigmoid",),
-    "platt": ("sigmoid",),
-}
 #: Rows of y read at a time.
 ROWS = 65_536
 
@@ -70,14 +68,14 @@ class Calibration:
 def check_calibration(calibration: Any) -> None:
     """Raise an error unless calibration is None or the name of a map."""
     if calibration is not None:
-        check_choice(calibration, "calibration", NAMES)
+        check_choice(calibration, "calibration", list(NAMES))
 
 
 def calibrated(
     name: str, values: Array, codes: Array, weight: Array, fold: Array, rows: str
 ) -> Calibration:
-    """Return the map that fits scores best."""
-    found, logs = chosen_map(TRIED[name], values, codes, weight, fold)
+    """Return the map of least log loss, and how good it is on folds that it has not seen."""
+    found, logs = chosen_map(NAMES[name], values, codes, weight, fold)
     return Calibration(found, reliability_of(logs, codes, weight), rows)
 
 

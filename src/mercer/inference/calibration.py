@@ -1,19 +1,24 @@
 """Probabilities from scores that were left out.
 
-.. math:: p_c(x) = \\frac{\\exp(a f_c(x) + b_c)}{\\sum_j \\exp(a f_j(x) + b_j)}, \\qquad
-          \\min_{a \\ge 0, b} \\; -\\sum_i w_i \\log p_{y_i}(x_i)
-          + \\tfrac12 \\big(\\lambda_a (a - 1)^2 + \\lambda_b \\|b\\|^2\\big)
+.. math:: p_c(x) = \\frac{e^{z_c(x)}}{\\sum_j e^{z_j(x)}}, \\qquad
+          z_c(x) = a_1 f_c(x) + a_2 \\log q(f_c(x)) + b_c, \\qquad
+          q(f) \\approx \\max\\Big(\\frac{1 + f}2, 0\\Big)
 
-With one slope and no offsets this is temperature scaling (Guo, Pleiss, Sun and Weinberger 2017,
-*On calibration of modern neural networks*); with offsets it is Platt's sigmoid for two classes
-(Platt 1999, *Probabilistic outputs for support vector machines*), where ``(f_0, f_1) = (-f, f)``,
-and its multinomial form for more (compare vector scaling in Guo et al., and Kull et al. 2019,
-*Beyond temperature scaling*). The scores must be of models that have not seen their rows: those of
-training rows are too good.
+.. math:: \\min_{a \\ge 0, b} \\; -\\sum_i w_i \\log p_{y_i}(x_i)
+          + \\tfrac12 \\big(\\lambda \\|a - a_0\\|^2 + \\mu \\|b\\|^2\\big)
+
+Least squares makes ``(1 + f_c) / 2`` an estimate of P(c | x), which is the map ``a = (0, 1)``; with
+``a_1`` alone it is temperature scaling (Guo, Pleiss, Sun and Weinberger 2017, *On calibration of
+modern neural networks*), and with offsets Platt's sigmoid for two classes (Platt 1999,
+*Probabilistic outputs for support vector machines*), where ``(f_0, f_1) = (-f, f)``, and vector
+scaling with one slope for more. Features of which one is a logarithm are those of beta and
+Dirichlet calibration (Kull et al. 2017 and 2019). With both slopes and without offsets, the most
+probable class is the one with the largest score. The scores must be of models that have not seen
+their rows: those of training rows are too good.
 
 The sum is convex. The small penalty, in place of Platt's smoothed targets, keeps probabilities
-inside (0, 1) if the scores separate the classes or a class has no rows, and the map near
-``softmax(f)`` if rows are few. It is that of the sum over rows, so weight 2 is the row twice.
+inside (0, 1) if the scores separate the classes or a class has no rows, and the map near that of
+least squares if rows are few. It is added to the sum over rows, so weight 2 is the row twice.
 """
 
 from __future__ import annotations
@@ -25,40 +30,67 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from mercer.contracts import Array
-from mercer.validation import check_array, check_choice, check_number
+from mercer.validation import check_array, check_choice
 
-#: Maps by name, and whether they have offsets.
-MAPS = {"temperature": False, "sigmoid": True}
-#: What ``calibration=`` accepts besides None: "platt" is "sigmoid" by the name of its author.
-NAMES = ["auto", "temperature", "sigmoid", "platt"]
-#: The slope of the logarithm of ``(1 + f) / 2`` at 0, to which few rows shrink.
-SLOPE = 1.0
-#: Inverse variances of the slope and of the offsets in the penalty.
+#: How far below 0 and above it the floor of an estimated probability is felt.
+FLOOR = 0.01
+#: Inverse variances of the slopes and of the offsets in the penalty.
 SLOPE_PENALTY, OFFSET_PENALTY = 0.1, 1.0
-#: Newton steps, and the decrease of the sum, relative to it, at which they end.
+#: Newton steps, and the decrease that the next one promises, relative to the sum, at which to end.
 STEPS, TOLERANCE = 100, 1e-12
-#: Folds by which a map is chosen and judged; smaller ones are joined.
+#: Folds by which a map is judged; smaller ones are joined.
 FOLDS = 5
 
 
 @dataclass(frozen=True)
+class Family:
+    """Which parameters of a map are fitted, and the slopes to which few rows shrink."""
+
+    slopes: tuple[bool, bool]
+    offsets: bool
+    center: tuple[float, float]
+
+
+#: Maps by name.
+MAPS = {
+    "power": Family((True, True), False, (0.0, 1.0)),
+    "power with offsets": Family((True, True), True, (0.0, 1.0)),
+    "temperature": Family((True, False), False, (1.0, 0.0)),
+    "sigmoid": Family((True, False), True, (1.0, 0.0)),
+}
+#: What ``calibration=`` accepts besides None, and the maps it tries, in the order of preference.
+NAMES = {
+    "auto": ("power", "power with offsets"),
+    "power": ("power",),
+    "temperature": ("temperature",),
+    "sigmoid": ("sigmoid",),
+    "platt": ("sigmoid",),
+}
+
+
+@dataclass(frozen=True)
 class ProbabilityMap:
-    """``p_c = exp(slope f_c + offset_c) / sum_j exp(slope f_j + offset_j)``.
+    """``p_c = exp(z_c) / sum_j exp(z_j)``, ``z_c = a_1 f_c + a_2 log q(f_c) + b_c``.
 
     Two classes have one column of scores, f, which stands for ``(-f, f)``.
 
-    >>> ProbabilityMap("temperature", 1.0, np.zeros(2)).probabilities(np.array([[0.0], [1.0]]))
+    >>> one = ProbabilityMap("temperature", np.array([1.0, 0.0]), np.zeros(2))
+    >>> one.probabilities(np.array([[0.0], [1.0]]))
     array([[0.5       , 0.5       ],
            [0.11920292, 0.88079708]])
     """
 
     name: str
-    slope: float
+    slopes: Array  # (2,)
     offsets: Array  # (classes,)
 
     def logits(self, values: Array) -> Array:
-        """Return ``slope f_c + offset_c``, of shape (n, classes)."""
-        return self.slope * by_class(values) + self.offsets
+        """Return z, of shape (n, classes)."""
+        scores = by_class(values)
+        found = self.slopes[0] * scores + self.offsets
+        if self.slopes[1]:
+            found += self.slopes[1] * log_share(scores)
+        return np.asarray(found)
 
     def probabilities(self, values: Array) -> Array:
         """Return a probability for each class, of shape (n, classes)."""
@@ -71,26 +103,42 @@ class ProbabilityMap:
     def check_state(self, classes: int) -> None:
         """Raise ValueError if a map read from a file is inconsistent."""
         check_choice(self.name, "name", list(MAPS))
-        check_number(self.slope, "slope", minimum=0.0)
+        check_array(self.slopes, "slopes", (2,))
         check_array(self.offsets, "offsets", (classes,))
+        if np.any(self.slopes < 0):
+            raise ValueError(f"slopes must not be negative, got {self.slopes.tolist()}")
 
     def describe(self) -> str:
-        """Return the formula with its numbers.
+        """Return the formula with its slopes.
 
-        >>> ProbabilityMap("sigmoid", 2.0, np.array([-0.1, 0.1])).describe()
-        'sigmoid: 1 / (1 + exp(-(4 f + 0.2)))'
+        >>> ProbabilityMap("power", np.array([2.0, 0.5]), np.zeros(3)).describe()
+        'power: p proportional to exp(2 f) q(f)^0.5'
         """
-        if len(self.offsets) == 2:
-            offset = float(self.offsets[1] - self.offsets[0])
-            shift = f" {'+' if offset > 0 else '-'} {abs(offset):.3g}" if offset else ""
-            inner = f"({2 * self.slope:.3g} f{shift})" if shift else f"{2 * self.slope:.3g} f"
-            return f"{self.name}: 1 / (1 + exp(-{inner}))"
-        return f"{self.name}: softmax({self.slope:.3g} f{' + b' if np.any(self.offsets) else ''})"
+        linear, power = self.slopes
+        parts = [f"exp({linear:.3g} f{' + b' if np.any(self.offsets) else ''})"]
+        if MAPS[self.name].slopes[1]:
+            parts.append(f"q(f)^{power:.3g}")
+        return f"{self.name}: p proportional to {' '.join(parts)}"
 
 
 def by_class(values: Array) -> Array:
     """Return one column of scores per class: ``(-f, f)`` for two classes."""
     return np.hstack([-values, values]) if values.shape[1] == 1 else values
+
+
+def log_share(scores: Array) -> Array:
+    """Return ``log q(f)``: ``q = (u + sqrt(u^2 + 4 FLOOR^2)) / 2`` with ``u = (1 + f) / 2``.
+
+    It is close to u where that is a probability, and positive and increasing everywhere.
+
+    >>> np.exp(log_share(np.array([-3.0, -1.0, 0.0, 1.0]))).round(4).tolist()
+    [0.0001, 0.01, 0.5002, 1.0001]
+    """
+    u = (1.0 + scores) / 2.0
+    root = np.sqrt(u * u + 4.0 * FLOOR**2)
+    # For negative u the two terms nearly cancel.
+    q = np.where(u > 0, (u + root) / 2.0, 2.0 * FLOOR**2 / (root - np.minimum(u, 0.0)))
+    return np.asarray(np.log(q))
 
 
 def classes_of(targets: Array) -> Array:
@@ -107,12 +155,12 @@ def classes_of(targets: Array) -> Array:
 def fit_map(
     name: str, values: Array, codes: Array, weight: Array, start: ProbabilityMap | None = None
 ) -> ProbabilityMap:
-    """Return the map of least weighted log loss, by Newton's method with ``slope >= 0``.
+    """Return the map of least weighted log loss, by Newton's method with ``slopes >= 0``.
 
     Parameters
     ----------
-    name : "temperature" or "sigmoid"
-        Whether the map has offsets.
+    name : str
+        Which slopes the map has, and whether it has offsets: one of ``MAPS``.
     values : array of shape (n, k)
         Scores of rows by models that have not seen them; one column for two classes.
     codes : array of shape (n,)
@@ -122,65 +170,120 @@ def fit_map(
     start : ProbabilityMap or None
         Where Newton's method starts; the result does not depend on it.
     """
-    loss = _LogLoss(by_class(values), codes, weight, MAPS[name])
-    theta = loss.center.copy()
+    family, scores = MAPS[name], by_class(values)
+    used = np.flatnonzero(family.slopes)
+    features = [scores if at == 0 else log_share(scores) for at in used]
+    loss = _LogLoss(features, np.array(family.center)[used], codes, weight, family.offsets)
+    theta = loss.center
     if start is not None:
-        theta = np.append(start.slope, start.offsets)
-    value, P = loss.value(theta)
-    for _ in range(STEPS):
-        gradient, hessian = loss.derivatives(theta, P)
-        free = loss.varies.copy()
-        free[0] &= theta[0] > 0 or gradient[0] < 0
-        step = np.zeros_like(theta)
-        step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
-        length, before = 1.0, value
-        while True:  # a Newton step of a convex sum falls if it is short enough
-            new = theta + length * step
-            new[0] = max(new[0], 0.0)
-            value, P = loss.value(new)
-            if value <= before + 1e-4 * gradient @ (new - theta) or length < 1e-10:
-                break
-            length /= 2
-        theta = new
-        if before - value <= TOLERANCE * max(1.0, abs(before)):
-            break
-    return ProbabilityMap(name, float(theta[0]), theta[1:])
+        offsets = start.offsets if family.offsets else start.offsets[:0]
+        theta = np.append(start.slopes[used], offsets)
+    theta = _minimum(loss, theta, len(used))
+    slopes, offsets = np.zeros(2), np.zeros(scores.shape[1])
+    slopes[used] = theta[: len(used)]
+    if family.offsets:
+        offsets = theta[len(used) :]
+    return ProbabilityMap(name, slopes, offsets)
 
 
 class _LogLoss:
-    """The sum that a map minimizes, as a function of ``(slope, offsets)``."""
+    """The sum that a map minimizes, as a function of its slopes and offsets."""
 
-    def __init__(self, scores: Array, codes: Array, weight: Array, offsets: bool) -> None:
-        rows, classes = scores.shape
-        self.scores, self.codes, self.weight = scores, codes, weight
-        self.at = np.arange(rows)
-        self.center = np.append(SLOPE, np.zeros(classes))
-        self.penalty = np.append(SLOPE_PENALTY, np.full(classes, OFFSET_PENALTY))
-        self.varies = np.append(True, np.full(classes, offsets))
-        # Without rows of positive weight the penalty alone decides.
-        total = np.bincount(codes, weight, minlength=classes)
-        own = float(weight @ scores[self.at, codes])
+    def __init__(
+        self, features: list[Array], center: Array, codes: Array, weight: Array, offsets: bool
+    ) -> None:
+        rows, classes = features[0].shape
+        self.features, self.codes, self.weight = features, codes, weight
+        self.at, extra = np.arange(rows), classes if offsets else 0
+        self.center = np.append(center, np.zeros(extra))
+        self.penalty = np.repeat([SLOPE_PENALTY, OFFSET_PENALTY], [len(center), extra])
+        own = [float(weight @ feature[self.at, codes]) for feature in features]
+        total = np.bincount(codes, weight, minlength=classes)[:extra]
         self.sums = np.append(own, total)  # the part of the gradient that stays
 
     def value(self, theta: Array) -> tuple[float, Array]:
         """Return the sum, and the probabilities."""
-        logs = log_softmax(theta[0] * self.scores + theta[1:], axis=1)
+        count = len(self.features)
+        Z = sum(a * feature for a, feature in zip(theta, self.features, strict=False))
+        logs = log_softmax(Z + theta[count:] if len(theta) > count else Z, axis=1)
         away = theta - self.center
         loss = -self.weight @ logs[self.at, self.codes] + 0.5 * self.penalty @ away**2
         return float(loss), np.exp(logs)
 
     def derivatives(self, theta: Array, P: Array) -> tuple[Array, Array]:
         """Return gradient and Hessian."""
-        W = self.weight[:, None] * P
-        mean = np.einsum("nc,nc->n", P, self.scores)
-        times = W * self.scores
-        gradient = np.append(times.sum(), W.sum(axis=0)) - self.sums
-        hessian = np.empty((len(theta), len(theta)))
-        hessian[0, 0] = np.vdot(times, self.scores) - self.weight @ mean**2
-        hessian[0, 1:] = hessian[1:, 0] = times.sum(axis=0) - (self.weight * mean) @ P
-        hessian[1:, 1:] = np.diag(W.sum(axis=0)) - W.T @ P
-        hessian[np.diag_indices_from(hessian)] += self.penalty
-        return gradient + self.penalty * (theta - self.center), hessian
+        count, W = len(self.features), self.weight[:, None] * P
+        times = [W * feature for feature in self.features]
+        means = np.array([np.einsum("nc,nc->n", P, feature) for feature in self.features])
+        gradient = np.array([one.sum() for one in times])
+        hessian = np.diag(self.penalty)
+        hessian[:count, :count] += (
+            np.array([[np.vdot(one, feature) for feature in self.features] for one in times])
+            - (means * self.weight) @ means.T
+        )
+        if len(theta) > count:
+            gradient = np.append(gradient, W.sum(axis=0))
+            mixed = np.array([one.sum(axis=0) for one in times]) - (means * self.weight) @ P
+            hessian[:count, count:] += mixed
+            hessian[count:, :count] += mixed.T
+            hessian[count:, count:] += np.diag(W.sum(axis=0)) - W.T @ P
+        return gradient - self.sums + self.penalty * (theta - self.center), hessian
+
+
+def _minimum(loss: _LogLoss, theta: Array, slopes: int) -> Array:
+    """Return where a sum is least, by damped Newton steps that end where a slope becomes 0."""
+    value, P = loss.value(theta)
+    bounded = np.arange(len(theta)) < slopes
+    for _ in range(STEPS):
+        gradient, hessian = loss.derivatives(theta, P)
+        zero = bounded & (theta <= 0.0)
+        free = ~(zero & (gradient >= 0.0))
+        while True:
+            step = np.zeros_like(theta)
+            step[free] = -np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+            stuck = zero & (step < 0.0)
+            if not stuck.any():
+                break
+            free &= ~stuck
+        promised = -gradient @ step
+        if promised <= TOLERANCE * max(1.0, abs(value)):
+            break
+        falls = bounded & (step < 0.0)
+        length = min(1.0, (theta[falls] / -step[falls]).min(initial=1.0))
+        while True:
+            new = theta + length * step
+            new[bounded] = np.where(new[bounded] < 1e-14, 0.0, new[bounded])
+            changed, P = loss.value(new)
+            if changed <= value - 1e-4 * length * promised or length < 1e-12:
+                break
+            length /= 2.0
+        theta, value = new, changed
+    return theta
+
+
+def chosen_map(
+    names: Sequence[str], values: Array, codes: Array, weight: Array, fold: Array
+) -> tuple[ProbabilityMap, Array]:
+    """Return the map of least log loss over folds, and its logarithms of probabilities there.
+
+    The first name wins unless another is better by more than the standard error of the difference.
+    """
+    at = np.arange(len(codes))
+    best: tuple[ProbabilityMap, Array] | None = None
+    for name in names:
+        found = fit_map(name, values, codes, weight, None if best is None else best[0])
+        logs = cross_fitted(found, values, codes, weight, fold)
+        if best is None or _better(logs[at, codes] - best[1][at, codes], weight):
+            best = found, logs
+    assert best is not None
+    return best
+
+
+def _better(gain: Array, weight: Array) -> bool:
+    """Return whether a mean over rows is above zero by more than its standard error."""
+    total = weight.sum()
+    mean = weight @ gain / total
+    return bool(mean > np.sqrt(weight @ (gain - mean) ** 2) / total)
 
 
 def cross_fitted(
@@ -210,28 +313,3 @@ def joined(fold: Array, folds: int = FOLDS) -> Array:
     """
     _, codes = np.unique(fold, return_inverse=True)
     return np.asarray(codes % folds)
-
-
-def chosen_map(
-    names: Sequence[str], values: Array, codes: Array, weight: Array, fold: Array
-) -> tuple[ProbabilityMap, Array]:
-    """Return the map of least log loss over folds, and its logarithms of probabilities there.
-
-    The first name wins unless another is better by more than the standard error of the difference.
-    """
-    at = np.arange(len(codes))
-    best: tuple[ProbabilityMap, Array] | None = None
-    for name in names:
-        found = fit_map(name, values, codes, weight)
-        logs = cross_fitted(found, values, codes, weight, fold)
-        if best is None or _better(logs[at, codes] - best[1][at, codes], weight):
-            best = found, logs
-    assert best is not None
-    return best
-
-
-def _better(gain: Array, weight: Array) -> bool:
-    """Return whether a mean over rows is above zero by more than its standard error."""
-    total = weight.sum()
-    mean = weight @ gain / total
-    return bool(mean > np.sqrt(weight @ (gain - mean) ** 2) / total)
