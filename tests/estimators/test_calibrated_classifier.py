@@ -23,7 +23,8 @@ from mercer import (
 )
 from mercer.estimators.calibrating import Calibration, calibration_of
 from mercer.estimators.classifier import project_to_simplex
-from mercer.inference.calibration import by_class, classes_of, fit_map
+from mercer.inference.calibration import classes_of, fit_map
+from mercer.inference.probability_map import by_class
 
 
 def drawn(rows, seed=0, classes=2, noise=0.5):

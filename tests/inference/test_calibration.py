@@ -6,18 +6,20 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from mercer.inference.calibration import (
-    FLOOR,
-    MAPS,
-    NAMES,
     OFFSET_PENALTY,
     SLOPE_PENALTY,
-    ProbabilityMap,
-    by_class,
     chosen_map,
     classes_of,
     cross_fitted,
     fit_map,
     joined,
+)
+from mercer.inference.probability_map import (
+    FLOOR,
+    MAPS,
+    NAMES,
+    ProbabilityMap,
+    by_class,
     log_share,
 )
 

@@ -12,13 +12,9 @@ from mercer.contracts import Array
 from mercer.estimators.inputs import Given, read_rows
 from mercer.estimators.predicting import values_of
 from mercer.estimators.target_kinds import Classes
-from mercer.inference.calibration import (
-    NAMES,
-    ProbabilityMap,
-    chosen_map,
-    classes_of,
-)
+from mercer.inference.calibration import chosen_map, classes_of
 from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.probability_map import NAMES, ProbabilityMap
 from mercer.inference.reliability import Reliability, reliability_of
 from mercer.result import Fit
 from mercer.rows.labels import missing

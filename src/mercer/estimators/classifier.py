@@ -22,7 +22,7 @@ from mercer.estimators.planning import plan
 from mercer.estimators.predicting import staged_values
 from mercer.estimators.target_kinds import Classes
 from mercer.estimators.targets import ClassTargets
-from mercer.inference.calibration import by_class
+from mercer.inference.probability_map import by_class
 from mercer.kernels import Kernel
 from mercer.request import LeaveOut
 from mercer.result import Fit
@@ -36,10 +36,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     .. math:: \\min_{f_1 .. f_k} \\; \\frac1W \\sum_i \\sum_c w_i (f_c(x_i) - y_{ic})^2
               + \\alpha \\sum_c \\|f_c\\|_H^2, \\qquad y_{ic} = \\pm 1
 
-    The class with the largest f_c is predicted; two classes need only one function. All classes
+    The most probable class is predicted; two classes need only one function. All classes
     share one factorization, so many classes cost little more than two. Probabilities are scores
-    of rows that were left out of the fit, mapped by least log loss
-    (:mod:`mercer.inference.calibration`); no rows have to be held out for them.
+    that are mapped so as to have the least log loss on rows left out of the fit: no rows have to be
+    held out for them.
 
     Parameters
     ----------
@@ -51,10 +51,11 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         Weights of classes, which multiply ``sample_weight``, as in scikit-learn: by class, with 1
         for those a dict does not name, or in inverse proportion to the weight of each class.
         Probabilities are then those of the weighted rows (:doc:`/howto/probabilities`).
-    calibration : "auto", "temperature", "sigmoid", "platt" or None
-        The map of scores to probabilities: "temperature" is a slope, "sigmoid" (or "platt") a slope
-        and an offset for each class, "auto" is whichever has the smaller log loss on rows left out
-        of it. None takes scores as least-squares estimates of probabilities.
+    calibration : "auto", "power", "temperature", "sigmoid", "platt" or None
+        The map of scores to probabilities (:mod:`mercer.inference.calibration`). "power" has a
+        slope of the score and one of the logarithm of ``(1 + f) / 2``, "temperature" the first of
+        them, "sigmoid" (or "platt") the first and an offset for each class; "auto" is "power", with
+        offsets if they clearly help. None takes scores as least-squares estimates of probabilities.
 
     Attributes
     ----------
@@ -196,7 +197,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             yield self._one_column(values)
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable class, which has the largest f_c(x) if maps have no offsets."""
+        """Return the most probable class: of the largest f_c(x), unless the map has offsets."""
         return self._largest(self._decide(X))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:

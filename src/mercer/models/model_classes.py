@@ -16,12 +16,12 @@ from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, K
 from mercer.estimators.calibrating import Calibration
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets, RowTargets
-from mercer.inference.calibration import ProbabilityMap
 from mercer.inference.error_scale import ErrorScale
 from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_rows import LeftOutRows
 from mercer.inference.novelty import Novelty
 from mercer.inference.preferences import PreferenceMap
+from mercer.inference.probability_map import ProbabilityMap
 from mercer.inference.reliability import Reliability
 from mercer.kernels import KERNELS, InMetric, Metric, Product, Sum
 from mercer.kernels.combined_features import (
