@@ -41,7 +41,7 @@ def literal(name, theta, f, codes, weight):
     total += 0.5 * OFFSET_PENALTY * np.sum(theta[2:] ** 2)
     for scores, code, w in zip(by_class(f), codes, weight, strict=True):
         u = (1 + scores) / 2
-        q = (u + np.sqrt(u**2 + 4 * FLOOR**2)) / 2
+        q = FLOOR + (u + np.sqrt(u**2 + 4 * FLOOR**2)) / 2
         z = theta[0] * scores + theta[1] * np.log(q) + theta[2:]
         total -= w * (z[code] - np.log(np.sum(np.exp(z))))
     return total

@@ -2,7 +2,7 @@
 
 .. math:: p_c(x) = \\frac{e^{z_c(x)}}{\\sum_j e^{z_j(x)}}, \\qquad
           z_c(x) = a_1 f_c(x) + a_2 \\log q(f_c(x)) + b_c, \\qquad
-          q(f) \\approx \\max\\Big(\\frac{1 + f}2, 0\\Big)
+          q(f) \\approx \\max\\Big(\\frac{1 + f}2, 0\\Big) + 0.01
 
 .. math:: \\min_{a \\ge 0, b} \\; -\\sum_i w_i \\log p_{y_i}(x_i)
           + \\tfrac12 \\big(\\lambda \\|a - a_0\\|^2 + \\mu \\|b\\|^2\\big)

@@ -16,7 +16,7 @@ from scipy.special import log_softmax, softmax
 from mercer.contracts import Array
 from mercer.validation import check_array, check_choice
 
-#: How far below 0 and above it the floor of an estimated probability is felt.
+#: The least share of a class that its score can stand for.
 FLOOR = 0.01
 
 
@@ -105,15 +105,15 @@ def by_class(values: Array) -> Array:
 
 
 def log_share(scores: Array) -> Array:
-    """Return ``log q(f)``: ``q = (u + sqrt(u^2 + 4 FLOOR^2)) / 2`` with ``u = (1 + f) / 2``.
+    """Return ``log q``, ``q = FLOOR + (u + sqrt(u^2 + 4 FLOOR^2)) / 2`` with ``u = (1 + f) / 2``.
 
-    It is close to u where that is a probability, and positive and increasing everywhere.
+    It is close to u where that is a probability, and at least FLOOR and increasing everywhere.
 
     >>> np.exp(log_share(np.array([-3.0, -1.0, 0.0, 1.0]))).round(4).tolist()
-    [0.0001, 0.01, 0.5002, 1.0001]
+    [0.0101, 0.02, 0.5102, 1.0101]
     """
     u = (1.0 + scores) / 2.0
     root = np.sqrt(u * u + 4.0 * FLOOR**2)
     # For negative u the two terms nearly cancel.
     q = np.where(u > 0, (u + root) / 2.0, 2.0 * FLOOR**2 / (root - np.minimum(u, 0.0)))
-    return np.asarray(np.log(q))
+    return np.asarray(np.log(FLOOR + q))
