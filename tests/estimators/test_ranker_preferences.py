@@ -86,7 +86,7 @@ def test_shards_are_one_model():
     )
 
 
-@pytest.mark.parametrize("settings", [{"calibration": None}, {"combine": "average", "shards": 3}])
+@pytest.mark.parametrize("settings", [{"calibration": None}, {"combine": "conjugate", "shards": 3}])
 def test_fits_that_leave_nothing_out_are_refused(settings):
     found = ranker(**settings).fit(X, Y, QID)
     assert found.calibration_ is None

@@ -240,8 +240,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the map of probabilities to rows that the model has not seen; f does not change.
 
-        For a model without a map of its own (after :meth:`partial_fit` or :meth:`forget`, from an
-        average or rounds, or with ``calibration=None``), and for rows of another population:
+        For a model without a map of its own (after :meth:`partial_fit` or :meth:`forget`, from
+        rounds, or with ``calibration=None``), and for rows of another population:
         probabilities are those among these rows. ``calibration`` names the map; None is "auto".
 
         Parameters

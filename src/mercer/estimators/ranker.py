@@ -232,7 +232,7 @@ class KernelRanker(KernelEstimator):
         if self.calibration_ is None:
             raise AttributeError(
                 "no pairs were left out of this fit, which probabilities of preferences need: fit "
-                "it with calibration='auto' and combine='sum', to rows with pairs of different "
+                "it with calibration='auto' and without rounds, to rows with pairs of different "
                 "relevance"
             )
         above, below = self.predict(X), self.predict(Z)
