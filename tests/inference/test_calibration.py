@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 
 from mercer.inference.calibration import (
     OFFSET_PENALTY,
-    SLOPE_PENALTY,
     chosen_map,
     classes_of,
     cross_fitted,
@@ -37,7 +36,7 @@ def drawn(rows=400, classes=4, slope=3.0, seed=0, offsets=None):
 
 def literal(name, theta, f, codes, weight):
     """The sum that a map minimizes, row by row; theta are both slopes and the offsets."""
-    total = 0.5 * SLOPE_PENALTY * np.sum((theta[:2] - np.array(MAPS[name].center)) ** 2)
+    total = 0.5 * MAPS[name].penalty * np.sum((theta[:2] - np.array(MAPS[name].center)) ** 2)
     total += 0.5 * OFFSET_PENALTY * np.sum(theta[2:] ** 2)
     for scores, code, w in zip(by_class(f), codes, weight, strict=True):
         u = (1 + scores) / 2

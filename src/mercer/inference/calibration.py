@@ -29,10 +29,10 @@ import numpy as np
 from scipy.special import log_softmax
 
 from mercer.contracts import Array
-from mercer.inference.probability_map import MAPS, ProbabilityMap, by_class, log_share
+from mercer.inference.probability_map import MAPS, Family, ProbabilityMap, by_class, log_share
 
-#: Inverse variances of the slopes and of the offsets in the penalty.
-SLOPE_PENALTY, OFFSET_PENALTY = 0.1, 1.0
+#: The inverse variance of the offsets in the penalty.
+OFFSET_PENALTY = 1.0
 #: Newton steps, and the decrease that the next one promises, relative to the sum, at which to end.
 STEPS, TOLERANCE = 100, 1e-12
 #: Folds by which a map is judged; smaller ones are joined.
@@ -71,7 +71,7 @@ def fit_map(
     family, scores = MAPS[name], by_class(values)
     used = np.flatnonzero(family.slopes)
     features = [scores if at == 0 else log_share(scores) for at in used]
-    loss = _LogLoss(features, np.array(family.center)[used], codes, weight, family.offsets)
+    loss = _LogLoss(family, features, codes, weight)
     theta = loss.center
     if start is not None:
         offsets = start.offsets if family.offsets else start.offsets[:0]
@@ -87,14 +87,13 @@ def fit_map(
 class _LogLoss:
     """The sum that a map minimizes, as a function of its slopes and offsets."""
 
-    def __init__(
-        self, features: list[Array], center: Array, codes: Array, weight: Array, offsets: bool
-    ) -> None:
+    def __init__(self, family: Family, features: list[Array], codes: Array, weight: Array) -> None:
         rows, classes = features[0].shape
+        center, offsets = np.array(family.center)[list(family.slopes)], family.offsets
         self.features, self.codes, self.weight = features, codes, weight
         self.at, extra = np.arange(rows), classes if offsets else 0
         self.center = np.append(center, np.zeros(extra))
-        self.penalty = np.repeat([SLOPE_PENALTY, OFFSET_PENALTY], [len(center), extra])
+        self.penalty = np.repeat([family.penalty, OFFSET_PENALTY], [len(center), extra])
         own = [float(weight @ feature[self.at, codes]) for feature in features]
         total = np.bincount(codes, weight, minlength=classes)[:extra]
         self.sums = np.append(own, total)  # the part of the gradient that stays
