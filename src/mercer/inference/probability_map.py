@@ -24,8 +24,8 @@ FLOOR = 0.01
 class Family:
     """Which parameters of a map are fitted, and the slopes to which few rows shrink.
 
-    ``penalty`` is the inverse of their variance there; the values were found on seven real sets,
-    where rows were few or hardly any was on the wrong side.
+    ``penalty`` is the inverse of their variance there; the values were chosen on seven real sets,
+    for few rows and for rows of which hardly any is on the wrong side.
     """
 
     slopes: tuple[bool, bool]
