@@ -14,6 +14,7 @@ from mercer.estimators.path_display import SolverPathDisplay
 from mercer.estimators.plan_display import PlanDisplay
 from mercer.estimators.ranker import KernelRanker
 from mercer.estimators.regressor import KernelRegressor
+from mercer.estimators.reliability_display import ReliabilityDisplay
 from mercer.estimators.rows_curve_display import RowsCurveDisplay
 from mercer.estimators.search_display import SearchDisplay
 from mercer.estimators.summary import Summary
@@ -31,6 +32,7 @@ __all__ = [
     "KernelRegressor",
     "MetricDisplay",
     "PlanDisplay",
+    "ReliabilityDisplay",
     "ResidualLeverageDisplay",
     "RowsCurveDisplay",
     "SearchDisplay",
