@@ -84,6 +84,28 @@ class Intervals:
         found[:, order] = np.maximum.accumulate(found[:, order], axis=1)
         return found
 
+    def deviations(self, values: Array, novelty: Array | None) -> Array:
+        """Return the standard deviation of F_x, of shape (n, k): that of y given x."""
+        outputs = self.intercept.shape[1]
+        by_model = values.reshape(len(values), -1, outputs)
+        scales = self.scales(by_model[:, -1], novelty)
+        rows = self.rows
+        share = np.bincount(rows.fold, rows.weight, self.models) / rows.weight.sum()
+        found = np.empty((len(values), outputs))
+        for output in range(outputs):
+            errors = rows.errors[:, output] / self.row_scale[:, output]
+            # First and second moments of the scaled errors, times the share of each fold.
+            first, second = (
+                np.bincount(rows.fold, rows.weight * errors**power, self.models) / rows.weight.sum()
+                for power in (1, 2)
+            )
+            centers, s = by_model[:, :-1, output], scales[:, output]
+            mean = centers @ share + s * first.sum()
+            away = centers - mean[:, None]
+            square = away**2 @ share + 2 * s * (away @ first) + s**2 * second.sum()
+            found[:, output] = np.sqrt(np.maximum(square, 0.0))
+        return found
+
     def left_out_ends(self, coverage: float, output: int = 0) -> tuple[Array, Array]:
         """Return the interval of each left-out row, from the errors of the other folds."""
         rows, tail = self.rows, (1.0 - coverage) / 2
