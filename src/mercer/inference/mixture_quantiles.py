@@ -42,25 +42,25 @@ class ErrorMixture:
     """
 
     errors: list[Array]
-    weights: list[Array]  # cumulative
+    weights: list[Array]  # of each error
     total: float
     own: float  # of the row to predict
 
     @classmethod
     def of(cls, errors: Array, weight: Array, fold: Array, models: int) -> ErrorMixture:
         """Sort the errors of each fold."""
-        sorted_errors, cumulative = [], []
+        sorted_errors, weights = [], []
         for number in range(models):
             at = np.flatnonzero(fold == number)
             at = at[np.argsort(errors[at], kind="stable")]
             sorted_errors.append(errors[at])
-            cumulative.append(np.cumsum(weight[at]))
+            weights.append(weight[at])
         total = float(weight.sum())
-        return cls(sorted_errors, cumulative, total, total / max(1, len(weight)))
+        return cls(sorted_errors, weights, total, total / max(1, len(weight)))
 
     def mirrored(self) -> ErrorMixture:
         """Return the distribution of the negative errors."""
-        weights = [np.cumsum(np.diff(w, prepend=0.0)[::-1]) for w in self.weights]
+        weights = [w[::-1] for w in self.weights]
         return ErrorMixture([-e[::-1] for e in self.errors], weights, self.total, self.own)
 
     def rows_needed(self, level: float) -> int:
@@ -104,19 +104,28 @@ class ErrorMixture:
 
     def _shares(self, k: int) -> Array:
         """Return the share of the weight of fold k up to each of its errors."""
-        return np.asarray(self.weights[k] / self.weights[k][-1])
+        return np.asarray(self._up_to(k) / self.weights[k].sum())
+
+    def _up_to(self, k: int) -> Array:
+        """Return the weight of fold k up to each of its errors, of which half counts."""
+        return np.asarray(np.cumsum(self.weights[k]) - self.weights[k] / 2)
+
+    def up_to(self, k: int, at: Array) -> Array:
+        """Return the weight of the errors of fold k up to some places, linear between errors."""
+        total = float(self.weights[k].sum())
+        return np.interp(at, self.errors[k], self._up_to(k), left=0.0, right=total)
 
     def _below(self, present: list[int], U: Array) -> Array:
         """Return the weight of the errors up to U (n, l), linear between errors."""
         below = np.zeros(len(U))
         for place, k in enumerate(present):
-            below += np.interp(U[:, place], self.errors[k], self.weights[k], left=0.0)
+            below += self.up_to(k, U[:, place])
         return below
 
     def _by_sorting(self, centers: Array, scale: Array, needed: float) -> Array:
         """Sort the moved errors of each row: for as many models as rows."""
         errors = np.concatenate(self.errors)
-        weight = np.concatenate([np.diff(w, prepend=0.0) for w in self.weights])
+        weight = np.concatenate(self.weights)
         model = np.repeat(np.arange(len(self.errors)), [len(e) for e in self.errors])
         found = np.empty(len(centers))
         for start in range(0, len(centers), 256):
@@ -147,7 +156,7 @@ class _Table:
             for end, pick in zip(ends, (min, max), strict=True)
         )
         grid = np.linspace(low, high, CELLS + 1)
-        values = [np.interp(grid, mixture.errors[k], mixture.weights[k], left=0.0) for k in present]
+        values = [mixture.up_to(k, grid) for k in present]
         return cls(float(low), float(high - low) / CELLS, np.stack(values).astype(np.float32))
 
     def contains(self, low: Array, high: Array) -> Array:
