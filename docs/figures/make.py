@@ -26,6 +26,7 @@ FIGURES = (
     "explanation",
     "partial_dependence",
     "rows_curve",
+    "intervals",
 )
 
 

@@ -143,7 +143,7 @@ class IntervalPredictions:
             raise ValueError(f"X and y must have as many rows, got {len(values)} and {len(Y)}")
         by_model = values.reshape(len(Y), -1, outputs)
         rows = replace(split.rows, values=by_model[:, 0], fitted=by_model[:, 0])
-        row_scale = split.scales(by_model[:, -1], novelty)
+        row_scale = split.scales(by_model, novelty)
         self.fit_ = replace(found, intervals=replace(split, rows=rows, row_scale=row_scale))
         return self
 

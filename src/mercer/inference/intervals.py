@@ -1,7 +1,7 @@
 """Prediction intervals of a fit, from its left-out rows.
 
 .. math:: \\big[ F_x^{-1}(a/2),\\; F_x^{-1}(1 - a/2) \\big], \\qquad
-          s(x)^2 = g(x)^2 + \\operatorname{var}(y)\\, \\nu(x)
+          s(x)^2 = g(x)^2 + \\nu(x)\\, \\big(\\operatorname{var}(y) + (f(x) - \\bar y)^2\\big)
 
 with F_x the distribution of :mod:`mercer.inference.mixture_quantiles`, g the learned scale of the
 errors (:mod:`mercer.inference.error_scale`), and nu (:mod:`mercer.inference.novelty`) above 0 only
@@ -53,16 +53,19 @@ class Intervals:
         errors = rows.errors[:, output] / self.row_scale[:, output]
         return ErrorMixture.of(errors, rows.weight, rows.fold, self.models)
 
-    def scales(self, values: Array, novelty: Array | None) -> Array:
-        """Return s(x) of shape (n, k), given the values of its functions and of nu."""
-        return self.widened(self.scale.of(values), novelty)
+    def scales(self, by_model: Array, novelty: Array | None) -> Array:
+        """Return s(x) of shape (n, k), given f of all models and the values of the scale."""
+        centers = by_model[:, :-1].mean(axis=1)
+        return self.widened(self.scale.of(by_model[:, -1]), novelty, centers)
 
-    def widened(self, scales: Array, novelty: Array | None) -> Array:
-        """Return the scales of rows with what their distance adds."""
+    def widened(self, scales: Array, novelty: Array | None, centers: Array) -> Array:
+        """Return the scales of rows, with predictions ``centers``, and what distance adds."""
         if self.novelty is None or novelty is None:
             return scales
-        far = self.novelty.excess(novelty)[:, None] * self.spread**2
-        return np.asarray(np.sqrt(scales**2 + far))
+        rows = self.rows
+        mean = rows.weight @ rows.targets / rows.weight.sum()
+        spread = self.spread**2 + (centers - mean) ** 2
+        return np.asarray(np.sqrt(scales**2 + self.novelty.excess(novelty)[:, None] * spread))
 
     def quantiles(self, values: Array, novelty: Array | None, levels: Sequence[float]) -> Array:
         """Return quantiles of shape (n, levels, k), for encoded targets.
@@ -72,7 +75,7 @@ class Intervals:
         """
         outputs = self.intercept.shape[1]
         by_model = values.reshape(len(values), -1, outputs)
-        scales = self.scales(by_model[:, -1], novelty)
+        scales = self.scales(by_model, novelty)
         found = np.empty((len(values), len(levels), outputs))
         for output in range(outputs):
             mixture = self.mixture(output)
@@ -88,7 +91,7 @@ class Intervals:
         """Return the standard deviation of F_x, of shape (n, k): that of y given x."""
         outputs = self.intercept.shape[1]
         by_model = values.reshape(len(values), -1, outputs)
-        scales = self.scales(by_model[:, -1], novelty)
+        scales = self.scales(by_model, novelty)
         rows = self.rows
         share = np.bincount(rows.fold, rows.weight, self.models) / rows.weight.sum()
         found = np.empty((len(values), outputs))

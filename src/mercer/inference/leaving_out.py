@@ -155,7 +155,7 @@ def left_out_by(
     )
     if novelty is not None:
         # Rows at the edge of the training rows are scaled as new rows there will be.
-        row_scale = intervals.widened(row_scale, values)
+        row_scale = intervals.widened(row_scale, values, found.values)
         intervals = Intervals(**{**vars(intervals), "row_scale": row_scale})
     return Left(found, intervals)
 
