@@ -59,7 +59,7 @@ def fit(
     asked, request = request, replace(request, solver=solver)
     if request.leave_out is not None and request.leave_out.one_row:
         exact = not (solver.regularized_by_steps or solver.cuts_off)
-        check_one_row(rows.n_rows, plan.form, exact)
+        check_one_row(rows.n_rows, rows.one_place, plan.form, exact)
     alpha, chosen = request.alpha, {}
     if solver.regularized_by_steps and alpha is None:
         alpha = 0.0

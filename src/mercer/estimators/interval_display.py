@@ -132,6 +132,8 @@ class IntervalDisplay:
 def _left_out(estimator: Any, coverage: float, output: int) -> tuple[Array, Array, Array, Array]:
     """Return the ends, predictions and targets of left-out rows, in the units of y."""
     intervals, targets = intervals_of(estimator), estimator._targets
+    if intervals.rows.count is not None:
+        raise ValueError("the left-out rows of this fit stayed in their shards: pass X and y")
     low, high = intervals.left_out_ends(coverage, output)
     scale = np.broadcast_to(targets.scale, intervals.spread.shape)[output]
     origin = np.broadcast_to(getattr(targets, "origin", 0.0), intervals.spread.shape)[output]

@@ -125,15 +125,16 @@ class IntervalPredictions:
             scale = ErrorScale(
                 np.zeros_like(found.coefficients), np.ones(outputs), np.zeros(outputs)
             )
-            spread = np.ones(outputs)
+            mean, spread = np.zeros(outputs), np.ones(outputs)
         else:
-            scale, spread = known.scale, known.spread
+            scale, mean, spread = known.scale, known.mean, known.spread
         split = Intervals(
             found.coefficients[None],
             found.intercept[None],
             scale,
             LeftOutRows(Y, Y, Y, weight, np.zeros(len(Y), dtype=np.int16)),
             np.ones_like(Y),
+            mean,
             spread,
             None if known is None else known.novelty,
             f"split conformal on {len(Y):,} rows",

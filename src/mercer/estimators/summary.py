@@ -95,7 +95,7 @@ def interval_rows(fit: Fit) -> list[tuple[str, str]]:
     measured = [(level, intervals.left_out_coverage(level)) for level in (0.5, 0.9)]
     known = [f"{share:.1%} at {level:.0%}" for level, share in measured if share == share]
     inside = f"; inside: {', '.join(known)}" if known else ""
-    return [("intervals", f"{intervals.label}, {len(intervals.rows.weight):,} rows{inside}")]
+    return [("intervals", f"{intervals.label}, {intervals.rows.number:,} rows{inside}")]
 
 
 def table_rows(encoding: TableEncoding | None) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from scipy.linalg import cholesky
 from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array
 from mercer.inference.left_out_pass import LeftOutShard
+from mercer.inference.left_out_sums import LeftOutSums
 from mercer.moments import Moments
 from mercer.rows.rowset import Placed
 from mercer.selection import KFold, choose_alpha
@@ -28,7 +29,7 @@ from mercer.systems.direct import DirectSystem
 
 #: Functions of the scale at most.
 FUNCTIONS = 300
-#: Its root is at least this share of its median.
+#: Its root is at least this share of its mean.
 FLOOR = 0.45
 #: Left-out rows below which the scale is one number.
 ROWS = 200
@@ -57,32 +58,29 @@ def chosen_functions(size: int) -> Array:
     return np.unique(np.linspace(0, size - 1, min(size, FUNCTIONS)).astype(np.intp))
 
 
-def fit_scale(
-    held: Placed, basis: BasisTransformer, functions: Array, folds: int, errors: Array
-) -> tuple[ErrorScale, Array]:
-    """Return the scale, and that of each left-out row from the folds without it.
+#: Coefficients of the chosen functions, and an intercept: of the whole, then without each fold.
+ScaleModels = list[tuple[Array, Array]]
 
-    ``errors`` are those of all left-out rows, of shape (n, k).
-    """
-    mean = np.sqrt(np.abs(errors)).mean(axis=0)
-    size, outputs = basis.size, errors.shape[1]
-    constant = ErrorScale(np.zeros((size, outputs)), mean, FLOOR * mean)
-    if len(errors) < ROWS or folds < 2:
-        return constant, np.broadcast_to(mean**2, errors.shape)
-    sums = held.sum(scale_moments_of, _add, folds, record="sums of errors", light=True)
-    system = MomentSystem(sums, _Chosen(basis, functions), True, np.ones(outputs))  # type: ignore[arg-type]
+
+def fit_scale(
+    held: Placed, basis: BasisTransformer, functions: Array, folds: int, sums: LeftOutSums
+) -> tuple[ErrorScale, ScaleModels]:
+    """Return the scale, and the models of its root: of all folds, and without each of them."""
+    mean = sums.roots / sums.weight
+    size, outputs = basis.size, len(mean)
+    if sums.rows < ROWS or folds < 2:
+        constant = ErrorScale(np.zeros((size, outputs)), mean, FLOOR * mean)
+        return constant, [(np.zeros((len(functions), outputs)), mean)] * 2
+    by_fold = held.sum(scale_moments_of, _add, folds, record="sums of errors", light=True)
+    system = MomentSystem(by_fold, _Chosen(basis, functions), True, np.ones(outputs))  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
     alpha, _, _ = choose_alpha(system, None, KFold(folds), rng)
     models = [_solved(system, alpha, system.total)]
-    models += [_solved(system, alpha, system.total - fold) for fold in sums]
-    parts = held.map(scale_values_of, models, light=True)
-    values = np.concatenate(parts)
+    models += [_solved(system, alpha, system.total - fold) for fold in by_fold]
     whole, intercept = models[0]
     coefficients = np.zeros((size, outputs))
     coefficients[functions] = whole
-    floor = FLOOR * np.maximum(np.median(values, axis=0), FLOOR * mean)
-    scale = ErrorScale(coefficients, intercept, floor)
-    return scale, scale.of(values)
+    return ErrorScale(coefficients, intercept, FLOOR * mean), models
 
 
 def _add(left: list[Moments], right: list[Moments]) -> list[Moments]:
@@ -133,8 +131,8 @@ def scale_moments_of(held: LeftOutShard, folds: int) -> list[Moments]:
     return found
 
 
-def scale_values_of(held: LeftOutShard, models: list[tuple[Array, Array]]) -> Array:
-    """Task: return ``h(x)'c + mu`` at left-out rows, from the model without the fold of each."""
+def roots_of(held: LeftOutShard, models: ScaleModels) -> Array:
+    """Return ``h(x)'c + mu`` at left-out rows, from the model without the fold of each."""
     assert held.H is not None
     H, fold = held.H.astype(np.float64), held.rows.fold % (len(models) - 1)
     values = np.empty(held.rows.values.shape)

@@ -1,12 +1,9 @@
 """Prediction intervals of a fit, from its left-out rows.
 
-.. math:: \\big[ F_x^{-1}(a/2),\\; F_x^{-1}(1 - a/2) \\big], \\qquad
-          s(x)^2 = g(x)^2 + \\nu(x)\\, \\big(\\operatorname{var}(y) + (f(x) - \\bar y)^2\\big)
+.. math:: \\big[ F_x^{-1}(a/2),\\; F_x^{-1}(1 - a/2) \\big]
 
-with F_x the distribution of :mod:`mercer.inference.mixture_quantiles`, g the learned scale of the
-errors (:mod:`mercer.inference.error_scale`), and nu (:mod:`mercer.inference.novelty`) above 0 only
-for rows farther from the training rows than nearly all of these are from each other: far away, y is
-only known to be like all others.
+with F_x the distribution of :mod:`mercer.inference.mixture_quantiles`, and the scale of the errors
+at x of :mod:`mercer.inference.local_scale`.
 """
 
 from __future__ import annotations
@@ -19,6 +16,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.inference.error_scale import ErrorScale
 from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.local_scale import LocalScale
 from mercer.inference.mixture_quantiles import MANY, ErrorMixture
 from mercer.inference.novelty import Novelty
 from mercer.validation import check_array
@@ -33,6 +31,7 @@ class Intervals:
     scale: ErrorScale
     rows: LeftOutRows
     row_scale: Array  # (n, k) the scale of each left-out row
+    mean: Array  # (k,) of y
     spread: Array  # (k,) standard deviation of y
     novelty: Novelty | None
     label: str
@@ -51,21 +50,16 @@ class Intervals:
         """Return the distribution of the scaled errors of one output."""
         rows = self.rows
         errors = rows.errors[:, output] / self.row_scale[:, output]
-        return ErrorMixture.of(errors, rows.weight, rows.fold, self.models)
+        return ErrorMixture.of(errors, rows.weight, rows.fold, self.models, rows.count)
+
+    @property
+    def local(self) -> LocalScale:
+        """The scale s(x)."""
+        return LocalScale(self.scale, self.novelty, self.mean, self.spread)
 
     def scales(self, by_model: Array, novelty: Array | None) -> Array:
-        """Return s(x) of shape (n, k), given f of all models and the values of the scale."""
-        centers = by_model[:, :-1].mean(axis=1)
-        return self.widened(self.scale.of(by_model[:, -1]), novelty, centers)
-
-    def widened(self, scales: Array, novelty: Array | None, centers: Array) -> Array:
-        """Return the scales of rows, with predictions ``centers``, and what distance adds."""
-        if self.novelty is None or novelty is None:
-            return scales
-        rows = self.rows
-        mean = rows.weight @ rows.targets / rows.weight.sum()
-        spread = self.spread**2 + (centers - mean) ** 2
-        return np.asarray(np.sqrt(scales**2 + self.novelty.excess(novelty)[:, None] * spread))
+        """Return s(x) of shape (n, k), given f of all models and the root's functions."""
+        return self.local.of(by_model[:, -1], novelty, by_model[:, :-1].mean(axis=1))
 
     def quantiles(self, values: Array, novelty: Array | None, levels: Sequence[float]) -> Array:
         """Return quantiles of shape (n, levels, k), for encoded targets.
@@ -80,7 +74,7 @@ class Intervals:
         for output in range(outputs):
             mixture = self.mixture(output)
             for place, level in enumerate(levels):
-                check_level(mixture, level, len(self.rows.weight))
+                check_level(mixture, level, self.rows.number)
                 centers = by_model[:, :-1, output]
                 found[:, place, output] = mixture.quantile(centers, scales[:, output], level)
         order = np.argsort(levels, kind="stable")
@@ -152,6 +146,7 @@ class Intervals:
         check_array(self.scale.intercept, "intercept of the scale", (outputs,))
         check_array(self.scale.floor, "floor of the scale", (outputs,))
         check_array(self.row_scale, "scales of left-out rows", (len(self.rows.weight), outputs))
+        check_array(self.mean, "mean", (outputs,))
         check_array(self.spread, "spread", (outputs,))
         self.rows.check_state(outputs)
         fold = self.rows.fold

@@ -5,6 +5,7 @@ It is the last step of a fit, from the sums and the basis of all the others.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +21,11 @@ from mercer.inference.fold_models_dual import (
     without_folds_dual,
 )
 from mercer.inference.intervals import Intervals
-from mercer.inference.left_out_pass import Evaluation, left_out_shards, novelty_of, rows_of
+from mercer.inference.left_out_pass import Evaluation, left_out_shards, rows_of
 from mercer.inference.left_out_rows import LeftOutRows
-from mercer.inference.novelty import CANDIDATES, Novelty
+from mercer.inference.left_out_sums import stand_ins, sums_of
+from mercer.inference.local_scale import LocalScale, error_counts_of, scales_of
+from mercer.inference.novelty import CANDIDATES, FAR, Novelty
 from mercer.inference.one_row_models import without_rows, without_rows_dual
 from mercer.moments.dealt_folds import DealtFolds
 from mercer.request import LeaveOut
@@ -118,45 +121,56 @@ def left_out_by(
     alpha: float,
     label: str,
 ) -> Left | None:
-    """Predict the left-out rows by the models without them, in a pass over the rows."""
+    """Predict the left-out rows by the models without them, in a pass over the rows.
+
+    Over shards, only sums are sent; without them no map of scores can be fitted there.
+    """
+    if not asked.scale and not rows.one_place:
+        return None
     functions = chosen_functions(basis.size) if asked.scale else None
     novelty = _novelty(rows, basis, alpha) if asked.scale else None
     share = min(1.0, asked.sample / max(1, rows.n_rows)) if dealt.held_out is None else 1.0
     skipped = _at_landmarks(rows, basis)
     evaluation = Evaluation.of(model, models, functions, novelty, skipped, share)
     held = left_out_shards(rows, targets, basis, dealt, evaluation)
-    found = LeftOutRows.joined(held.map(rows_of, record="left-out rows"))
-    if not len(found.weight):
-        return None
     if functions is None:
-        return Left(found)
-    scale, row_scale = fit_scale(
-        held, basis, functions, min(SCALE_FOLDS, len(models.numbers)), found.errors
-    )
+        found = LeftOutRows.joined(held.map(rows_of))
+        return Left(found) if len(found.weight) else None
+    sums = held.sum(sums_of, operator.add, record="left-out rows", light=True)
+    if not sums.rows:
+        return None
+    scale, roots = fit_scale(held, basis, functions, min(SCALE_FOLDS, len(models.numbers)), sums)
     if novelty is not None:
-        parts = held.map(novelty_of, light=True)
-        values, diagonal = (np.concatenate(part) for part in zip(*parts, strict=True))
-        novelty = novelty.starting(values, float(diagonal.mean()))
-    share_of = found.weight / found.weight.sum()
-    mean = share_of @ found.targets
-    spread = np.sqrt(share_of @ (found.targets - mean) ** 2)
+        novelty = novelty.starting(sums.novelty_at(FAR), sums.diagonal / sums.weight)
     # Errors of 0 everywhere still need a scale to be divided by.
-    tiny = np.finfo(float).eps * np.where(spread > 0, spread, 1.0)
-    row_scale = np.maximum(row_scale, tiny)
+    tiny = np.finfo(float).eps * np.where(sums.spread > 0, sums.spread, 1.0)
+    local = LocalScale(scale.at_least(tiny), novelty, sums.mean, sums.spread)
+    if rows.one_place:
+        found = LeftOutRows.joined(held.map(rows_of))
+        row_scale = np.concatenate(held.map(scales_of, local, roots))
+    else:
+        counts = held.sum(
+            error_counts_of,
+            np.add,
+            local,
+            roots,
+            len(models.numbers),
+            record="counts of errors",
+            light=True,
+        )
+        found = stand_ins(counts, sums.rows)
+        row_scale = np.ones_like(found.targets)
     intervals = Intervals(
         models.coefficients,
         models.intercept,
-        scale.at_least(tiny),
+        local.scale,
         found,
         row_scale,
-        spread,
+        sums.mean,
+        sums.spread,
         novelty,
         label,
     )
-    if novelty is not None:
-        # Rows at the edge of the training rows are scaled as new rows there will be.
-        row_scale = intervals.widened(row_scale, values, found.values)
-        intervals = Intervals(**{**vars(intervals), "row_scale": row_scale})
     return Left(found, intervals)
 
 
@@ -165,6 +179,8 @@ def _novelty(rows: RowSet, basis: BasisTransformer, alpha: float) -> Novelty | N
     if basis.kernel_.pairwise:
         return None
     points = getattr(basis, "landmarks_", None)
+    if points is None and not rows.one_place:
+        return None  # no row leaves its shard
     if points is None:
         points = rows.take(uniform_indices(rows.n_rows, CANDIDATES, np.random.default_rng(0)))
     return Novelty.of(basis.kernel_, points, alpha)

@@ -155,10 +155,3 @@ def _evaluated(
 def rows_of(held: LeftOutShard) -> LeftOutRows:
     """Task: return the left-out rows of a shard."""
     return held.rows
-
-
-def novelty_of(held: LeftOutShard) -> tuple[Array, Array]:
-    """Task: return how new the rows of a shard are, and K(x, x)."""
-    assert held.novelty is not None
-    assert held.diagonal is not None
-    return held.novelty, held.diagonal

@@ -28,12 +28,13 @@ class LeftOutRows:
     weight: Array  # (n,)
     fold: Array  # (n,) the place of the left-out model among all of them
     query: Array | None = None  # (n,) codes of queries, for rankings
+    count: int | None = None  # the number of rows that these stand for, if they stayed in shards
 
     @classmethod
     def joined(cls, parts: Sequence[LeftOutRows]) -> LeftOutRows:
         """Return the rows of several shards."""
         columns: dict[str, Any] = {}
-        for field in fields(cls):
+        for field in fields(cls)[:-1]:
             values = [getattr(part, field.name) for part in parts]
             columns[field.name] = None if values[0] is None else np.concatenate(values)
         return cls(**columns)
@@ -42,6 +43,11 @@ class LeftOutRows:
     def errors(self) -> Array:
         """The errors ``y_i - f_{-k(i)}(x_i)``, of shape (n, k)."""
         return np.asarray(self.targets - self.values)
+
+    @property
+    def number(self) -> int:
+        """How many rows were left out."""
+        return len(self.weight) if self.count is None else self.count
 
     def check_state(self, outputs: int) -> None:
         """Raise ValueError if the arrays, read from a file, do not fit together."""

@@ -47,16 +47,18 @@ class ErrorMixture:
     own: float  # of the row to predict
 
     @classmethod
-    def of(cls, errors: Array, weight: Array, fold: Array, models: int) -> ErrorMixture:
-        """Sort the errors of each fold."""
+    def of(
+        cls, errors: Array, weight: Array, fold: Array, models: int, count: int | None = None
+    ) -> ErrorMixture:
+        """Sort the errors of each fold; they stand for ``count`` rows, one each if it is None."""
         sorted_errors, weights = [], []
         for number in range(models):
             at = np.flatnonzero(fold == number)
             at = at[np.argsort(errors[at], kind="stable")]
             sorted_errors.append(errors[at])
             weights.append(weight[at])
-        total = float(weight.sum())
-        return cls(sorted_errors, weights, total, total / max(1, len(weight)))
+        total, rows = float(weight.sum()), len(weight) if count is None else count
+        return cls(sorted_errors, weights, total, total / max(1, rows))
 
     def mirrored(self) -> ErrorMixture:
         """Return the distribution of the negative errors."""

@@ -69,9 +69,8 @@ class Novelty:
         found = diagonal - np.square(K @ self.factor.T).sum(axis=1)
         return np.asarray(np.clip(found, 0.0, None))
 
-    def starting(self, values: Array, diagonal: float) -> Novelty:
-        """Return the measure with the place where new rows begin, from those of training rows."""
-        start = float(np.quantile(values, FAR))
+    def starting(self, start: float, diagonal: float) -> Novelty:
+        """Return the measure with the place where new rows begin, and the mean of K(x, x)."""
         return Novelty(self.kernel, self.points, self.factor, start, max(diagonal, start))
 
     def excess(self, values: Array) -> Array:

@@ -30,8 +30,13 @@ MOST = 4000
 ROOM = 1e-8
 
 
-def check_one_row(n_rows: int, form: str, exact: bool) -> None:
+def check_one_row(n_rows: int, one_place: bool, form: str, exact: bool) -> None:
     """Raise ValueError if rows cannot be left out one at a time."""
+    if not one_place:
+        raise ValueError(
+            "intervals='jackknife+' needs the errors of single rows, which stay in their shards: "
+            "use intervals='cv+'"
+        )
     if n_rows > MOST:
         raise ValueError(
             f"intervals='jackknife+' keeps a model for each row, for at most {MOST} rows, got "
