@@ -96,8 +96,34 @@ def _solved(
 
 def _by_change(system: MomentSystem, numbers: list[int], outcome: Outcome) -> FoldModels | None:
     """Solve for all folds at once, from the solution for all rows; None without convergence."""
+    outputs = system.total.cross.shape[1]
+
+    def image(C: Array) -> Array:
+        parts = [
+            system.folds[k].gram @ C[:, place * outputs : (place + 1) * outputs]
+            for place, k in enumerate(numbers)
+        ]
+        return np.hstack(parts)
+
+    folds = [replace(system.folds[k], gram=_NOTHING) for k in numbers]
+    models, converged = models_by_change(system, folds, image, numbers, outcome)
+    return models if converged else None
+
+
+def models_by_change(
+    system: MomentSystem,
+    folds: Sequence[Moments],
+    image: Callable[[Array], Array],
+    numbers: Sequence[int],
+    outcome: Outcome,
+) -> tuple[FoldModels, bool]:
+    """Return the models without each fold, and whether conjugate gradients converged.
+
+    ``folds`` are moments without their matrices, and ``image`` multiplies by these: the columns of
+    each fold, side by side, by the matrix of that fold.
+    """
     total, outputs = replace(system.total, gram=_NOTHING), system.total.cross.shape[1]
-    rests = [total - replace(system.folds[k], gram=_NOTHING) for k in numbers]
+    rests = [total - fold for fold in folds]
     alpha = outcome.alpha
     inward, outward, precondition, start = _coordinates(system, outcome)
     means = [rest.means(system.intercept) for rest in rests]
@@ -109,31 +135,25 @@ def _by_change(system: MomentSystem, numbers: list[int], outcome: Outcome) -> Fo
             for rest, (_, mean_y) in zip(rests, means, strict=True)
         ]
     )
+    weights = np.repeat([rest.weight for rest in rests], outputs)
 
     def product(V: Array) -> Array:
         C = outward(V)
-        image = system.total.gram @ C
-        for place, k in enumerate(numbers):
-            own = slice(place * outputs, (place + 1) * outputs)
-            image[:, own] -= system.folds[k].gram @ C[:, own]
-            image[:, own] /= rests[place].weight
-        found = inward(image) + alpha * V
+        found = inward((system.total.gram @ C - image(C)) / weights) + alpha * V
         for place, m in enumerate(centers):
             own = slice(place * outputs, (place + 1) * outputs)
             found[:, own] -= np.outer(m, m @ V[:, own])
-        return found
+        return np.asarray(found)
 
     value, converged = solve_separately(
-        product, precondition, right, np.tile(start, len(numbers)), STEPS
+        product, precondition, right, np.tile(start, len(folds)), STEPS
     )
-    if not converged:
-        return None
     orthogonal = outward(value)
     models = []
     for place, (mean_h, mean_y) in enumerate(means):
         own = orthogonal[:, place * outputs : (place + 1) * outputs]
         models.append((system.basis.coefficients(own), mean_y - mean_h @ own))
-    return FoldModels.stacked(numbers, models)
+    return FoldModels.stacked(numbers, models), converged
 
 
 _NOTHING = np.zeros((0, 0))

@@ -20,6 +20,7 @@ from mercer.inference.fold_models_dual import (
     without_folds_by_kernel_products,
     without_folds_dual,
 )
+from mercer.inference.fold_models_over_shards import without_folds_over_shards
 from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_pass import Evaluation, left_out_shards, rows_of
 from mercer.inference.left_out_rows import LeftOutRows
@@ -52,6 +53,8 @@ def leave_out(work: Work, system: object, outcome: Outcome) -> Left | None:
     """Return the left-out rows of a solved system; None if no fold can be left out."""
     asked, rows = work.request.leave_out, work.rows
     assert asked is not None
+    if not asked.scale and not rows.one_place:
+        return None  # a map of scores needs them row by row
     dealt, models = _without(work, system, outcome, asked)
     if models is None:
         return None
@@ -80,6 +83,14 @@ def _without(
         if form == "moments":
             return dealt, without_rows(system, work, outcome)  # type: ignore[arg-type]
         return dealt, without_rows_dual(system, outcome)  # type: ignore[arg-type]
+    if form == "moments" and not rows.one_place and work.plan.folds == 1:
+        if work.solver.regularized_by_steps or work.solver.cuts_off:
+            return None, None
+        folds, held_out = asked.dealing(rows.n_rows)
+        numbers = np.arange(int(held_out is not None), folds)
+        dealt = DealtFolds(folds, held_out, 0, numbers)
+        found = without_folds_over_shards(system, work, outcome, dealt)  # type: ignore[arg-type]
+        return (None, None) if found is None else found
     if form == "moments":
         assert work.seed is not None
         numbers = left_out_folds(system.folds, work.plan.held_out is not None)  # type: ignore[attr-defined]
@@ -125,8 +136,6 @@ def left_out_by(
 
     Over shards, only sums are sent; without them no map of scores can be fitted there.
     """
-    if not asked.scale and not rows.one_place:
-        return None
     functions = chosen_functions(basis.size) if asked.scale else None
     novelty = _novelty(rows, basis, alpha) if asked.scale else None
     share = min(1.0, asked.sample / max(1, rows.n_rows)) if dealt.held_out is None else 1.0

@@ -88,7 +88,7 @@ def product_plan(rows: Shape, request: Request) -> Plan:
     if request.open_alpha:
         fewer = min(cost.PILOT, size)
         basis = Landmarks(fewer) if chosen.dual else chosen.resized(fewer)
-        pilot = make_plan(rows, replace(request, basis=basis, solver=Ridge()))
+        pilot = make_plan(rows, replace(request, basis=basis, solver=Ridge(), leave_out=None))
     cores = available_cores()
     space = 3 * 8 * size * 60 * (outputs + 1)
     if chosen.dual:
