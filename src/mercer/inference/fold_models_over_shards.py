@@ -48,12 +48,11 @@ def without_folds_over_shards(
     usable = [k for k, fold in enumerate(sums) if 0 < fold.target_rows < whole]
     if not usable:
         return None
-    columns = np.concatenate(
-        [k * sums[0].cross.shape[1] + np.arange(sums[0].cross.shape[1]) for k in usable]
-    )
+    outputs = sums[0].cross.shape[1]
+    columns = np.concatenate([k * outputs + np.arange(outputs) for k in usable])
 
     def image(C: Array) -> Array:
-        every = np.zeros((len(C), len(sums) * sums[0].cross.shape[1]))
+        every = np.zeros((len(C), len(sums) * outputs))
         every[:, columns] = C
         found = held.sum(
             fold_products_of, np.add, every, record="product", to_shard=count_numbers(C), light=True
