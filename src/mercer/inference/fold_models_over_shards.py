@@ -81,7 +81,7 @@ def fold_values_of(
                     continue
                 H = np.array(basis.orthogonalized(block.X[at]))
                 weight = np.ones(len(at)) if block.weight is None else block.weight[at]
-                labelled = ~np.isnan(Y[at]).any(axis=1)
+                labelled = np.asarray(~np.isnan(Y[at]).any(axis=1))
                 sums[fold] = sums[fold] + _vector_sums(H, Y[at], weight, labelled)
                 values[fold].append(H * np.sqrt(weight).astype(H.dtype)[:, None])
     none = np.zeros((0, basis.size), dtype=basis.precision_)
