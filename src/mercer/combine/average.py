@@ -85,7 +85,7 @@ class Average(Combination):
         basis = FullKernel().of_points(points, request.kernel) if points is not None else shared
         weight = sum(model.weight for model in models)
         left = None
-        if left_out is not None and left_out.scale and len(models) > 1:
+        if left_out is not None and len(models) > 1:
             with clock.stage("leave out"):
                 left = leave_shards_out(rows, request, basis, models, left_out)
         found = self._record(

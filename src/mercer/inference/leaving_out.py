@@ -53,8 +53,6 @@ def leave_out(work: Work, system: object, outcome: Outcome) -> Left | None:
     """Return the left-out rows of a solved system; None if no fold can be left out."""
     asked, rows = work.request.leave_out, work.rows
     assert asked is not None
-    if not asked.scale and not rows.one_place:
-        return None  # a map of scores needs them row by row
     dealt, models = _without(work, system, outcome, asked)
     if models is None:
         return None
@@ -133,7 +131,7 @@ def left_out_by(
 ) -> Left | None:
     """Predict the left-out rows by the models without them, in a pass over the rows.
 
-    Over shards, only sums are sent; without them no map of scores can be fitted there.
+    Over shards, intervals need only sums; a map of scores needs the scores of all left-out rows.
     """
     functions = chosen_functions(basis.size) if asked.scale else None
     novelty = _novelty(rows, basis, alpha) if asked.scale else None
@@ -142,7 +140,7 @@ def left_out_by(
     evaluation = Evaluation.of(model, models, functions, novelty, skipped, share)
     held = left_out_shards(rows, targets, basis, dealt, evaluation)
     if functions is None:
-        found = LeftOutRows.joined(held.map(rows_of))
+        found = LeftOutRows.joined(held.map(rows_of, record="left-out rows"))
         return Left(found) if len(found.weight) else None
     sums = held.sum(sums_of, operator.add, record="left-out rows", light=True)
     if not sums.rows:
