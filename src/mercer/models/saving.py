@@ -171,7 +171,11 @@ def _basis(encoder: Encoder, basis: BasisTransformer) -> dict[str, Json]:
 
 
 def _fit(encoder: Encoder, found: Fit) -> dict[str, Json]:
-    plan = {f.name: getattr(found.plan, f.name) for f in fields(found.plan) if f.name != "basis"}
+    # The fit that chose alpha for a solve by products has served its purpose.
+    skipped = ("basis", "pilot")
+    plan = {
+        f.name: getattr(found.plan, f.name) for f in fields(found.plan) if f.name not in skipped
+    }
     # The solution in whitened coordinates is useless without the whitening factor.
     solution = {
         f.name: getattr(found.solution, f.name)
