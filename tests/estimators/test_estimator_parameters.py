@@ -122,6 +122,11 @@ EFFECTS = {
     "remember_rows": ({}, True, lambda m: m._remembered is not None),
 }
 
+#: The same for parameters that only regressors have.
+OF_NUMBERS = {
+    "intervals": ({"basis": "landmarks"}, None, lambda m: m.fit_.intervals is None),
+}
+
 #: The same for parameters that only classifiers have.
 OF_CLASSES = {
     "class_weight": (
@@ -138,8 +143,17 @@ OF_CLASSES = {
 
 
 def test_every_parameter_is_in_the_walk():
-    assert set(EFFECTS) == set(KernelRegressor().get_params(deep=False))
+    assert set(EFFECTS) | set(OF_NUMBERS) == set(KernelRegressor().get_params(deep=False))
     assert set(EFFECTS) | set(OF_CLASSES) == set(KernelClassifier().get_params(deep=False))
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_parameters_of_regressors_take_effect(name):
+    before, value, shows = OF_NUMBERS[name]
+    settings = {"alpha": 1e-3, "random_state": 0, **MEDIAN, **before}
+    model = KernelRegressor(**settings).fit(X, Y)
+    assert not shows(model)
+    assert shows(model.set_params(**{name: value}).fit(X, Y))
 
 
 @pytest.mark.parametrize("name", OF_CLASSES)

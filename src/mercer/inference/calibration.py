@@ -35,6 +35,8 @@ from mercer.inference.probability_map import MAPS, Family, ProbabilityMap, by_cl
 OFFSET_PENALTY = 1.0
 #: Newton steps, and the decrease that the next one promises, relative to the sum, at which to end.
 STEPS, TOLERANCE = 100, 1e-12
+#: The slope of scores that are worth nothing: it changes no probability that anyone could see.
+SMALLEST_SLOPE = 1e-6
 #: Folds by which a map is judged; smaller ones are joined.
 FOLDS = 5
 
@@ -79,6 +81,8 @@ def fit_map(
     theta = _minimum(loss, theta, len(used))
     slopes, offsets = np.zeros(2), np.zeros(scores.shape[1])
     slopes[used] = theta[: len(used)]
+    if not slopes.any():  # scores that say nothing of left-out rows still break ties
+        slopes[used[0]] = SMALLEST_SLOPE
     if family.offsets:
         offsets = theta[len(used) :]
     return ProbabilityMap(name, slopes, offsets)
