@@ -152,7 +152,7 @@ def test_a_class_without_rows_has_a_small_probability():
 @pytest.mark.parametrize("name", MAPS)
 def test_scores_in_the_wrong_order_are_not_turned_round(name):
     f, codes, weight = drawn(300, 2)
-    assert np.all(fit_map(name, -f, codes, weight).slopes == 0.0)
+    assert np.all(fit_map(name, -f, codes, weight).slopes <= 1e-6)
 
 
 @pytest.mark.parametrize("name", MAPS)
