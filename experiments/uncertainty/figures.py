@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.scaffold.figures import BLUE, GRAY, GREEN, INK, ORANGE, PURPLE, SKY, panels
+from experiments.scaffold.figures import (
+    BLUE,
+    GRAY,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    panels,
+    ticks,
+)
 from experiments.scaffold.records import select
 from experiments.uncertainty.problems import CLASSES, REGRESSIONS
 from experiments.uncertainty.results import (
@@ -38,6 +48,8 @@ COLORS = {
     "histogram": PURPLE,
 }
 SHAPES = "osD^vXP*<"
+#: Ticks of ratios, as far as they are needed.
+TICKS = (0.5, 0.7, 1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100)
 
 
 def draw_coverage(results: Results) -> Figure | None:
@@ -106,6 +118,8 @@ def draw_shifted(results: Results) -> Figure | None:
     left.set_title(f"Coverage at {LEVELS[SHOWN]:.0%}: from near rows to far ones (dots)")
     right.axvline(1, color=INK, linewidth=0.8)
     right.set(xscale="log")
+    widest = right.get_xlim()
+    ticks(right.xaxis, [at for at in TICKS if widest[0] <= at <= widest[1]])
     right.set_title("Width of far rows / width of near ones")
     left.set_yticks(range(len(order)), order)
     left.invert_yaxis()
@@ -140,6 +154,7 @@ def _dots(axes: Any, records: Sequence[Any], value: Value, order: tuple[str, ...
         x, y = zip(*points, strict=True)
         axes.plot(x, y, "o", color=COLORS[method], label=text, markersize=6)
     axes.set_xscale("log")
+    ticks(axes.xaxis, [at for at in TICKS if at <= max(found.values()) * 1.05])
     axes.set_yticks(range(len(listed)), listed)
     if not axes.yaxis_inverted():
         axes.invert_yaxis()
