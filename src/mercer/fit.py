@@ -14,6 +14,7 @@ from mercer.bases import BasisTransformer
 from mercer.contracts import Reading
 from mercer.engines import count_numbers
 from mercer.forms import FORMS, Work
+from mercer.inference.leaving_out import leave_out
 from mercer.moments import sum_moments
 from mercer.plan import Plan, plan_fit
 from mercer.request import Request
@@ -59,7 +60,8 @@ def fit(
     if solver.regularized_by_steps and alpha is None:
         alpha = 0.0
     if plan.pilot is not None:  # products give no path of alphas: a smaller fit chooses alpha
-        first = fit(rows, replace(request, previous=None), (plan.pilot, Ridge()))
+        alone = replace(request, previous=None, leave_out=None)
+        first = fit(rows, alone, (plan.pilot, Ridge()))
         clock.seconds["choose alpha"] = sum(first.seconds.values())
         if asked.solver is None and asked.asked_basis() is None and first.alpha < SMALLEST_ALPHA:
             return fit(rows, replace(asked, solver=Ridge()))
@@ -74,9 +76,18 @@ def fit(
     if plan.may_widen and (hidden or noise > NOISE):
         basis.factorize(may_widen=True)
         basis.widen()
-        system, outcome = solve(replace(work, request=replace(request, previous=None)))
+        work = replace(work, request=replace(request, previous=None))
+        system, outcome = solve(work)
         hidden = 0
-    return check_precision(finished(rows, work, system, replace(outcome, **chosen)), hidden)
+    found = finished(rows, work, system, replace(outcome, **chosen))
+    if request.leave_out is not None:
+        with clock.stage("leave out"):
+            left = leave_out(work, system, outcome)
+        if left is not None:
+            kept = left.rows if left.intervals is None else None
+            found = replace(found, left_out=kept, intervals=left.intervals)
+        found = found.without_folds(request.folds)
+    return check_precision(found, hidden)
 
 
 def fit_basis(rows: RowSet, request: Request, plan: Plan) -> BasisTransformer:

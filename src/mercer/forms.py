@@ -51,14 +51,15 @@ class Work:
     basis: BasisTransformer
     clock: Clock
     alpha: float | None
+    seed: int | None = None  # that dealt rows to folds
 
 
 def by_moments(work: Work) -> MomentSystem:
     """Sum the moments ``S = sum_i w_i h_i h_i'`` and ``t = sum_i w_i h_i y_i'`` by fold."""
     request, plan = work.request, work.plan
     with work.clock.stage("moments"):
-        seed = request.seeds.rows()
-        folds = sum_moments(work.rows, request.targets, work.basis, plan.reading, seed)
+        work.seed = request.seeds.rows()
+        folds = sum_moments(work.rows, request.targets, work.basis, plan.reading, work.seed)
     again = SecondPass(work.rows, request.targets, plan.reading)
     return MomentSystem(
         folds, work.basis, request.intercept, request.units, work.solver.cuts_off, again

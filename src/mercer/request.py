@@ -76,6 +76,30 @@ class ByPurpose:
 
 
 @dataclass(frozen=True)
+class LeaveOut:
+    """How rows are left out after a fit, to be predicted by models without them.
+
+    ``folds`` is the number of models, ``sample`` about how many rows are left out at most, and
+    ``scale`` whether intervals are wanted, which need the local scale of errors. With ``one_row``
+    every row is left out by itself.
+
+    >>> LeaveOut().dealing(1000), LeaveOut().dealing(1_000_000)
+    ((10, None), (11, 0.02))
+    """
+
+    folds: int = 10
+    sample: int = 20_000
+    scale: bool = False
+    one_row: bool = False
+
+    def dealing(self, n_rows: int) -> tuple[int, float | None]:
+        """Return the number of folds, and the share of rows outside the first if that one stays."""
+        if n_rows <= self.sample:
+            return max(1, min(self.folds, n_rows)), None
+        return self.folds + 1, self.sample / n_rows
+
+
+@dataclass(frozen=True)
 class Request:
     """The parameters of a fit.
 
@@ -106,6 +130,8 @@ class Request:
         Called to report progress.
     previous : Fit or None
         A fit of the same rows to resume.
+    leave_out : LeaveOut or None
+        Whether rows are left out after the fit, for intervals and calibration.
     """
 
     targets: Targets
@@ -125,6 +151,13 @@ class Request:
     seeds: Seeds = field(default_factory=lambda: OneStream(np.random.default_rng()))
     progress: Progress | None = None
     previous: Any = None
+    leave_out: LeaveOut | None = None
+
+    def dealing(self, n_rows: int) -> tuple[int, float | None]:
+        """Return the number of folds of sums over rows, and the share outside the first."""
+        if self.folds > 1 or self.leave_out is None:
+            return self.folds, self.held_out
+        return self.leave_out.dealing(n_rows)
 
     @property
     def open_alpha(self) -> bool:

@@ -50,6 +50,17 @@ class Fit:
     communication: Communication | None = None  # what was sent to and from shards
     search: SearchRecord | None = None  # how kernel and metric were chosen
     peak: Peak | None = None  # the largest sums, if rows were forgotten since
+    left_out: Any = None  # LeftOutRows: rows predicted by models without them; in intervals if any
+    intervals: Any = None  # Intervals: what prediction intervals need
+
+    def without_folds(self, wanted: int) -> Fit:
+        """Return the fit with one sum instead of those of folds, if folds were only left out."""
+        if self.folds is None or len(self.folds) <= 1 or wanted > 1:
+            return self
+        total = self.folds[0]
+        for fold in self.folds[1:]:
+            total = total + fold
+        return replace(self, folds=[total], plan=replace(self.plan, folds=1, held_out=None))
 
     def check_state(self, outputs: int) -> None:
         """Raise ValueError if the parts of a fit read from a file are inconsistent."""

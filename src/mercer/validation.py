@@ -121,6 +121,14 @@ def check_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def check_share(value: Any, name: str, hint: str = "") -> float:
+    """Return ``value`` as a float strictly between 0 and 1."""
+    number = check_number(value, name, hint=hint)
+    if not 0 < number < 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {value!r}{hint}")
+    return number
+
+
 def check_choice(value: Any, name: str, options: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``options``."""
     if not isinstance(value, str) or value not in options:

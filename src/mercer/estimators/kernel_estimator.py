@@ -33,7 +33,7 @@ from mercer.estimators.weighing import warn_of_frequencies, with_alpha_times
 from mercer.kernels import Kernel
 from mercer.metric import SearchRecord
 from mercer.refit import resume
-from mercer.request import Request
+from mercer.request import LeaveOut, Request
 from mercer.result import Fit
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver, Ridge
@@ -118,6 +118,10 @@ class KernelEstimator(FittedAttributes):
     def _intercept(self) -> bool:
         """Return whether to fit an intercept."""
         return bool(self.fit_intercept)
+
+    def _leave_out(self) -> LeaveOut | None:
+        """Return how rows are left out after the fit; None if they are not."""
+        return None
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -212,6 +216,7 @@ class KernelEstimator(FittedAttributes):
             solver = request.solver
             if previous is not None and solver is not None and solver.regularized_by_steps:
                 return self._finish(resume(previous, request), opened, renumber=False)
+            request = replace(request, leave_out=None if needs_sums else self._leave_out())
             found = with_record(combination.fit(opened.rows, request), record, previous)
             self._finish(found, opened, renumber=previous is None)
             self._fitted_to, self._seed = fingerprint, getattr(opened.seeds, "seed", None)

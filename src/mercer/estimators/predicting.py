@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -21,8 +21,16 @@ from mercer.validation import check_finite
 TOGETHER = 64
 
 
-def values_of(model: Any, X: Any, solution: tuple[Array, Array] | None = None) -> Array:
-    """Return f(x), of shape (n, k), in blocks; ``solution`` replaces that of the model."""
+def values_of(
+    model: Any,
+    X: Any,
+    solution: tuple[Array, Array] | None = None,
+    also: Callable[[int, int, Any], None] | None = None,
+) -> Array:
+    """Return f(x), of shape (n, k), in blocks; ``solution`` replaces that of the model.
+
+    ``also`` is called with the number of rows, and with the first row of each block and the block.
+    """
     check_is_fitted(model, "fit_")
     source, notes = encoded_to_predict(model, rows_to_predict(model, X))
     basis = model.basis_
@@ -43,6 +51,8 @@ def values_of(model: Any, X: Any, solution: tuple[Array, Array] | None = None) -
             wide[...] = H
             H = wide
         np.matmul(H, coefficients, out=out[block.start : block.start + block.n_rows])
+        if also is not None:
+            also(source.n_rows, block.start, block.X)
 
     lanes = 1 if source.n_rows <= block_rows else None
     Lanes(list, lanes).run(source.blocks(block_rows), predict_block)

@@ -7,15 +7,23 @@ from typing import Any
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from mercer.bases import BasisTransformer
+from mercer.combine import Combination
 from mercer.contracts import Array
+from mercer.estimators.interval_predictions import IntervalPredictions
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.planning import plan
 from mercer.estimators.predicting import staged_values
 from mercer.estimators.target_kinds import Numbers
 from mercer.estimators.targets import RegressionTargets
+from mercer.kernels import Kernel
+from mercer.request import LeaveOut, Request
+from mercer.selection import Criterion
+from mercer.solvers import BaseSolver
+from mercer.validation import check_choice
 
 
-class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
+class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, KernelEstimator):
     """Kernel ridge regression, exact or approximate.
 
     .. math:: \\min_f \\; \\frac1W \\sum_i w_i (f(x_i) - y_i)^2 + \\alpha \\|f\\|_H^2
@@ -74,6 +82,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
         Objects of :mod:`mercer.solvers` have further parameters, such as the stopping rule.
     fit_intercept : bool
         Whether to fit an unpenalized intercept.
+    intervals : "cv+", "jackknife+" or None
+        How :meth:`predict_interval` and :meth:`predict_quantiles` know the errors of new rows: from
+        models without each of ten folds ("cv+"), or without each row ("jackknife+", for up to a few
+        thousand rows), both by subtraction. None skips this part of the fit.
     weight_type : "frequency", "relative" or "importance"
         What ``sample_weight`` means. "frequency": weight 2 is the row twice. "relative": only the
         ratios of weights matter, and the number of rows is that of the rows. "importance": rows
@@ -168,6 +180,75 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """
 
     _targets: RegressionTargets
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "auto",
+        basis: str | BasisTransformer = "auto",
+        alpha: float | str = "auto",
+        *,
+        metric: Any = "auto",
+        scale: str | None = "auto",
+        columns: Any = "auto",
+        missing: str = "fill",
+        unlabelled: str = "drop",
+        alphas: Any = None,
+        selection: str | Criterion = "auto",
+        solver: str | BaseSolver = "auto",
+        fit_intercept: bool = True,
+        intervals: str | None = "cv+",
+        weight_type: str = "frequency",
+        dtype: str = "auto",
+        memory_limit: int | float | str = "auto",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        shards: int | None = None,
+        shuffle: bool = True,
+        combine: str | Combination = "sum",
+        rounds: int = 8,
+        engine: Any = None,
+        checkpoint: Any = None,
+        remember_rows: bool = False,
+    ) -> None:
+        super().__init__(
+            kernel,
+            basis,
+            alpha,
+            metric=metric,
+            scale=scale,
+            columns=columns,
+            missing=missing,
+            unlabelled=unlabelled,
+            alphas=alphas,
+            selection=selection,
+            solver=solver,
+            fit_intercept=fit_intercept,
+            weight_type=weight_type,
+            dtype=dtype,
+            memory_limit=memory_limit,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            shards=shards,
+            shuffle=shuffle,
+            combine=combine,
+            rounds=rounds,
+            engine=engine,
+            checkpoint=checkpoint,
+            remember_rows=remember_rows,
+        )
+        self.intervals = intervals
+
+    def _request(self, targets: Any) -> Request:
+        if self.intervals is not None:
+            check_choice(self.intervals, "intervals", ["cv+", "jackknife+"])
+        return super()._request(targets)
+
+    def _leave_out(self) -> LeaveOut | None:
+        if self.intervals is None:
+            return None
+        return LeaveOut(scale=True, one_row=self.intervals == "jackknife+")
 
     def _kind(self) -> Numbers:
         return Numbers(type(self).__name__, bool(self.fit_intercept))

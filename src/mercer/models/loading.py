@@ -16,6 +16,8 @@ from mercer.contracts import Solution
 from mercer.estimators import KernelEstimator
 from mercer.estimators.encoding import asked_encoder
 from mercer.estimators.fitted_parameters import FIXED, keep_parameters
+from mercer.inference.intervals import Intervals
+from mercer.inference.left_out_rows import LeftOutRows
 from mercer.metric import SearchRecord
 from mercer.models.model_classes import ESTIMATORS, REGISTRY, TARGETS
 from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
@@ -120,6 +122,7 @@ def _estimator(file: TensorFile) -> KernelEstimator:
     basis.bind()
     found = _fit(decoder, document, basis, values, targets.outputs)
     found.check_state(targets.outputs)
+    _check_left_out(found, basis, targets.outputs, width)
     if found.search is not None:
         if not isinstance(found.search, SearchRecord):
             raise DamagedFileError(f"search must be a record, got {type(found.search).__name__}")
@@ -138,6 +141,18 @@ def _estimator(file: TensorFile) -> KernelEstimator:
     estimator._remembered = _remembered(decoder, document.get("remembered"))
     keep_parameters(estimator, _changed(document.get("changed", [])))
     return estimator
+
+
+def _check_left_out(found: Fit, basis: BasisTransformer, outputs: int, width: int) -> None:
+    """Raise an error if the record of left-out rows does not fit the model."""
+    if found.left_out is not None:
+        if not isinstance(found.left_out, LeftOutRows):
+            raise DamagedFileError(f"left_out must be rows, got {type(found.left_out).__name__}")
+        found.left_out.check_state(outputs)
+    if found.intervals is not None:
+        if not isinstance(found.intervals, Intervals):
+            raise DamagedFileError(f"intervals must be so, got {type(found.intervals).__name__}")
+        found.intervals.check_state(basis.size, outputs, width)
 
 
 def _remembered(decoder: Decoder, document: Json) -> RowMultiset | None:

@@ -15,6 +15,10 @@ from mercer.contracts import Status
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets, RowTargets
+from mercer.inference.error_scale import ErrorScale
+from mercer.inference.intervals import Intervals
+from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.novelty import Novelty
 from mercer.kernels import KERNELS, InMetric, Metric, Product, Sum
 from mercer.kernels.combined_features import (
     FeaturesInMetric,
@@ -85,6 +89,10 @@ REGISTRY = Registry(
         SplineFeatures,
         StackedFeatures,
         WeightedFeatures,
+        ErrorScale,
+        Intervals,
+        LeftOutRows,
+        Novelty,
         Moments,
         Peak,
         RowMultiset,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, Reading, Targets
+from mercer.contracts import Array, Reading, RowBlock, Targets
 from mercer.engines import Lanes, count_numbers
 from mercer.moments.accumulate import MomentSums, Workspace
 from mercer.moments.moments import Moments
@@ -19,7 +19,7 @@ from mercer.moments.queries import PartialMoments, QuerySums
 from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.sampling import fold_labels
+from mercer.sampling import Dealer, fold_labels
 from mercer.validation import check_total_weight
 
 #: The fold of a block, its columns (X, Y, weight, and queries if any), and its rows.
@@ -91,35 +91,43 @@ def moments_of(
 
 
 def pieces_of(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iterator[Piece]:
-    """Yield blocks of rows, each belonging to one fold.
+    """Yield blocks of rows, each belonging to one fold."""
+    for block, Y, labels in dealt_blocks(shard, targets, reading, seed):
+        columns: tuple[Any, ...] = (block.X, Y, block.weight)
+        if targets.pairs is not None:
+            columns = (*columns, targets.codes(block))
+        if labels is None:
+            yield 0, columns, block.n_rows
+            continue
+        for fold in range(reading.folds):
+            at = np.flatnonzero(labels == fold)
+            if len(at) or targets.pairs is None:
+                taken = tuple(None if column is None else column[at] for column in columns)
+                yield fold, taken, len(at)
 
-    In ranking, whole queries are assigned to folds, using the seed of the targets, so that all
-    parts of a query are in the same fold.
+
+def dealt_blocks(
+    shard: Shard, targets: Targets, reading: Reading, seed: int
+) -> Iterator[tuple[RowBlock, Array, Array | None]]:
+    """Yield blocks of rows with their encoded targets and their folds; None if there is only one.
+
+    The folds are the same in every pass with the same seed. In ranking, whole queries are assigned
+    to folds, using the seed of the targets, so that all parts of a query are in the same fold.
     """
     pairs, folds = targets.pairs, reading.folds
     dealt: Array | None = None
     if pairs is not None and folds > 1:
         deal = np.random.default_rng(targets.seed)
         dealt = fold_labels(len(pairs.weight), folds, deal, reading.held_out)
+    dealer = Dealer(shard.source.n_rows, folds, seed, reading.held_out)
     # With folds, read enough rows to fill one block per fold, so that blocks stay large.
-    blocks = checked_blocks(shard.source, targets, reading.block_rows * folds, partial=True)
-    for number, (block, Y) in enumerate(blocks):
-        columns: tuple[Any, ...] = (block.X, Y, block.weight)
-        if pairs is not None:
-            columns = (*columns, targets.codes(block))
-        if folds == 1:
-            yield 0, columns, block.n_rows
-            continue
+    for block, Y in checked_blocks(shard.source, targets, reading.block_rows * folds, partial=True):
+        labels: Array | None = None
         if dealt is not None:
-            labels = dealt[columns[-1]]
-        else:
-            deal = np.random.default_rng([seed, number])
-            labels = fold_labels(block.n_rows, folds, deal, reading.held_out)
-        for fold in range(folds):
-            at = np.flatnonzero(labels == fold)
-            if len(at) or pairs is None:
-                taken = tuple(None if column is None else column[at] for column in columns)
-                yield fold, taken, len(at)
+            labels = dealt[targets.codes(block)]
+        elif folds > 1:
+            labels = dealer.labels(block.start, block.n_rows)
+        yield block, Y, labels
 
 
 def add_folds(left: list[Any], right: list[Any]) -> list[Any]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from mercer.contracts import Array, Reading, RowBlock, RowSource, Targets
 from mercer.engines import Lanes
+from mercer.moments.dealt_folds import DealtFolds
 from mercer.moments.queries import QueryParts, center
 from mercer.rows.checked import checked_blocks
 from mercer.rows.shards import Shard
@@ -86,6 +87,30 @@ class VectorSums:
         return replace(self, cross=self.cross + between.T @ Y, parts=None), between
 
 
+@dataclass(frozen=True)
+class FoldSums:
+    """Vector sums of several folds, side by side: ``cross`` is (M, l, k)."""
+
+    cross: Array
+    sum_h: Array  # (M, l)
+    sum_y: Array  # (l, k)
+    weight: Array  # (l,)
+
+    def __add__(self, other: FoldSums) -> FoldSums:
+        """Return the sums of both sets of rows."""
+        return FoldSums(
+            self.cross + other.cross,
+            self.sum_h + other.sum_h,
+            self.sum_y + other.sum_y,
+            self.weight + other.weight,
+        )
+
+    def fold(self, k: int) -> VectorSums:
+        """Return the sums of one fold."""
+        weight = float(self.weight[k])
+        return VectorSums(self.cross[:, k], self.sum_h[:, k], self.sum_y[k], weight, 0)
+
+
 class RowProducts:
     """Products ``S c`` with the sums S of a shard's rows, without forming S.
 
@@ -110,6 +135,7 @@ class RowProducts:
         self.shard, self.targets, self.basis, self.reading = shard, targets, basis, reading
         source = shard.source
         self.kept = _large((source.n_rows, basis.size), basis.precision_) if keep else None
+        self._dealt: tuple[int, Array] | None = None
         self.sums = self._read(source)
 
     def _blocks(self, source: RowSource) -> Any:
@@ -192,13 +218,52 @@ class RowProducts:
         H: Array = self.basis.evaluate(block.X, out)
         return H
 
-    def product(self, c: Array, exact: bool = False) -> Array:
+    def places(self, dealt: DealtFolds) -> Array:
+        """Return for each row its place among the folds that are left out, -1 for none."""
+        if self._dealt is None or self._dealt[0] != dealt.seed:
+            self._dealt = dealt.seed, dealt.places(self.shard)
+        return self._dealt[1]
+
+    def fold_sums(self, dealt: DealtFolds) -> FoldSums:
+        """Return the vector sums of each fold, from another reading of the targets."""
+        places, folds = self.places(dealt), len(dealt.numbers)
+        size, outputs = self.basis.size, self.targets.outputs
+
+        def make() -> dict[str, Any]:
+            shape = (folds, outputs + 1)
+            return {"cross": np.zeros((size, *shape)), "y": np.zeros(shape), "weight": 0, "rows": 0}
+
+        def add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
+            block, Y = piece
+            root = np.ones(len(Y)) if block.weight is None else np.sqrt(block.weight)
+            if self.kept is None:
+                H = self._evaluate(block, sums)
+                self._weighted(H, piece, sums)
+            else:
+                H = self.kept[block.start : block.start + block.n_rows]
+            right = root[:, None] * np.hstack([Y, np.ones((len(Y), 1))])
+            own = places[block.start : block.start + block.n_rows]
+            for k in range(folds):
+                at = np.flatnonzero(own == k)
+                sums["cross"][:, k] += H[at].astype(np.float64).T @ right[at]
+                sums["y"][k] += right[at, -1] @ right[at]
+
+        lanes = Lanes(make, self.reading.lanes).run(self._blocks(self.shard.source), add)
+        cross, sums = sum(lane["cross"] for lane in lanes), sum(lane["y"] for lane in lanes)
+        return FoldSums(cross[:, :, :-1], cross[:, :, -1], sums[:, :-1], sums[:, -1])
+
+    def product(self, c: Array, exact: bool = False, dealt: DealtFolds | None = None) -> Array:
         """Return ``S c``, of shape (M, k), in float64, without the between-part terms of queries.
 
         Blocks are multiplied in their own precision, or in float64 if ``exact``; sums over blocks
-        are always in float64.
+        are always in float64. With ``dealt`` there are as many columns for each fold, in which
+        its rows do not count.
         """
         outputs = c.shape[1]
+        places: Array | None = None
+        if dealt is not None:
+            places = self.places(dealt)
+            left_out = np.repeat(np.arange(len(dealt.numbers)), outputs // len(dealt.numbers))
         width = padded_columns(outputs)
         padded = np.zeros((width, len(c)), dtype=np.float64 if exact else self.basis.precision_)
         padded[:outputs] = c.T
@@ -206,22 +271,28 @@ class RowProducts:
         def make() -> dict[str, Any]:
             return {"sum": np.zeros((width, len(c))), "weight": 0.0, "rows": 0}
 
-        def add(sums: dict[str, Any], H: Array) -> None:
+        def add(sums: dict[str, Any], H: Array, first: int) -> None:
             for start in range(0, len(H), SLICE):
                 part = H[start : start + SLICE].astype(padded.dtype, copy=False)
-                sums["sum"] += (padded @ part.T) @ part
+                values = padded @ part.T
+                if places is not None:
+                    own = places[first + start : first + start + len(part)]
+                    values[:outputs] *= left_out[:, None] != own
+                sums["sum"] += values @ part
 
         if self.kept is not None:
             kept = self.kept
             step = SLICE * SLICES
-            slices = (kept[start : start + step] for start in range(0, len(kept), step))
-            lanes = Lanes(make, self.reading.lanes).run(slices, add)
+            lanes = Lanes(make, self.reading.lanes).run(
+                range(0, len(kept), step),
+                lambda sums, start: add(sums, kept[start : start + step], start),
+            )
         else:
 
             def evaluate_and_add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
                 H = self._evaluate(piece[0], sums)
                 self._weighted(H, piece, sums)
-                add(sums, H)
+                add(sums, H, piece[0].start)
 
             blocks = self._blocks(self.shard.source)
             lanes = Lanes(make, self.reading.lanes).run(blocks, evaluate_and_add)
@@ -243,3 +314,13 @@ def vector_sums_of(products: RowProducts) -> VectorSums:
 def product_of(products: RowProducts, c: Array, exact: bool) -> Array:
     """Task: return ``S c`` of a shard."""
     return products.product(c, exact)
+
+
+def fold_sums_of(products: RowProducts, dealt: DealtFolds) -> FoldSums:
+    """Task: return the vector sums of each fold of a shard."""
+    return products.fold_sums(dealt)
+
+
+def product_without(products: RowProducts, c: Array, dealt: DealtFolds) -> Array:
+    """Task: return ``S c`` of a shard, where the columns of a fold leave out its rows."""
+    return products.product(c, dealt=dealt)

@@ -163,10 +163,13 @@ def make_plan(rows: Shape, request: Request) -> Plan:
                 f"raise memory_limit"
             )
         return Plan(chosen, n_rows, "float64", 1, 1, 1, memory, limit, reason)
-    first = Plan(
-        chosen, size, "float64", 1, 1, request.folds, 0, limit, reason, held_out=request.held_out
-    )
+    folds, held_out = request.dealing(n_rows)
+    first = Plan(chosen, size, "float64", 1, 1, folds, 0, limit, reason, held_out=held_out)
     plan = _sized(first, rows, request)
+    if plan.memory > limit and folds > request.folds:
+        # Rather leave no rows out than make the model smaller.
+        first = replace(first, folds=request.folds, held_out=request.held_out)
+        plan = _sized(first, rows, request)
     automatic = request.asked_basis() is None or chosen.automatic_size
     if plan.memory > limit and automatic:
         while plan.memory > limit and plan.size > 100:

@@ -9,7 +9,7 @@ from mercer.sampling.choosing import (
     scores_of_all,
 )
 from mercer.sampling.dictionaries import bless, recursive_dictionary
-from mercer.sampling.folds import fold_labels
+from mercer.sampling.folds import Dealer, fold_labels
 from mercer.sampling.kmeans import kmeans_centers
 from mercer.sampling.leverage import Dictionary, exact_scores
 from mercer.sampling.pivoted_cholesky import pivoted_cholesky
@@ -19,6 +19,7 @@ from mercer.sampling.uniform import uniform_indices
 __all__ = [
     "BY_KERNEL",
     "DICTIONARIES",
+    "Dealer",
     "Dictionary",
     "bless",
     "chosen_rows",

@@ -216,12 +216,13 @@ class KernelMatrixSystem(DirectSystem):
         labels[present] = fold_labels(len(present), folds, rng, share)
         return labels
 
-    def _iterated(self, weight: Array, alpha: float) -> KernelSystem:
+    def with_weight(self, weight: Array, alpha: float) -> KernelSystem:
+        """Return the system of the rows with a weight above 0."""
         return KernelSystem(self.K, self.Y, weight, self.intercept, alpha)
 
     def at(self, alpha: float) -> KernelSystem:
         """Return the system of all rows for one alpha."""
-        return self._iterated(self._present, alpha)
+        return self.with_weight(self._present, alpha)
 
     def training_error(self, system: KernelSystem) -> ErrorOf:
         """Return a function that computes the error of a solution on all rows."""
@@ -237,7 +238,7 @@ class KernelMatrixSystem(DirectSystem):
         for fold in range(rule.folds) if rule.held_out is None else [1]:
             out, rest = np.where(labels == fold, weight, 0), np.where(labels == fold, 0, weight)
             if out.any() and rest.any():
-                part = self._iterated(rest, alpha)
+                part = self.with_weight(rest, alpha)
                 found.append((part, self._error(out, part)))
         return found, labels
 

@@ -166,7 +166,7 @@ class MomentSystem(DirectSystem):
 
     def at(self, alpha: float) -> MatrixSystem:
         """Return the system of all rows for one alpha."""
-        return self._iterated(self.equations, alpha)
+        return self.iterated(self.equations, alpha)
 
     def training_error(self, system: MatrixSystem) -> ErrorOf:
         """Return a function that computes the error of a solution on all rows."""
@@ -181,7 +181,7 @@ class MomentSystem(DirectSystem):
             train = self.total - fold
             if fold.target_rows > 0 and train.target_rows > 0:  # labels on both sides
                 part = self.normal_equations(train)
-                found.append((self._iterated(part, alpha), self._error(fold, part)))
+                found.append((self.iterated(part, alpha), self._error(fold, part)))
         return found, None
 
     def _error(self, moments: Moments, equations: NormalEquations) -> ErrorOf:
@@ -192,7 +192,7 @@ class MomentSystem(DirectSystem):
 
         return error
 
-    def _iterated(self, equations: NormalEquations, alpha: float) -> MatrixSystem:
+    def iterated(self, equations: NormalEquations, alpha: float) -> MatrixSystem:
         """Return the system of normal equations; zero if all rows are equal.
 
         Centering then leaves only rounding in A and b, which a step of size 1 / ||A|| would blow

@@ -56,7 +56,8 @@ class ProductSystem:
         total = products.sum(vector_sums_of, operator.add, label="rows", record="sums")
         sums, self._between = total.joined()
         check_total_weight(sums.weight)
-        self._products, self.basis, self.alpha = products, basis, alpha
+        self.products, self.basis, self.alpha = products, basis, alpha
+        self.sums, self.intercept = sums, intercept
         self.weight = sums.weight
         self.count = max(sums.weight, float(sums.rows))
         size, outputs = sums.cross.shape
@@ -73,7 +74,7 @@ class ProductSystem:
 
     def product(self, V: Array, exact: bool) -> Array:
         """Return ``(S/W - m m' + alpha Gamma) V``."""
-        image = self._products.sum(
+        image = self.products.sum(
             product_of,
             operator.add,
             V,
@@ -86,12 +87,15 @@ class ProductSystem:
             image = image + self._between.T @ (self._between @ V)
         image = image / self.weight
         image -= np.outer(self.mean_h, self.mean_h @ V)
-        if self.alpha:
-            if exact or self._gram is None:
-                image += self.alpha * self.basis.penalty(V, exact)
-            else:
-                image += self.alpha * (self._gram @ V.astype(self._gram.dtype))
-        return np.asarray(image)
+        return np.asarray(image + self.penalty(V, exact))
+
+    def penalty(self, V: Array, exact: bool) -> Array | float:
+        """Return ``alpha Gamma V``."""
+        if not self.alpha:
+            return 0.0
+        if exact or self._gram is None:
+            return np.asarray(self.alpha * self.basis.penalty(V, exact))
+        return np.asarray(self.alpha * (self._gram @ V.astype(self._gram.dtype)))
 
     def coefficients(self, value: Array) -> tuple[Array, Array]:
         """Return the coefficients (M, k) and the intercept (k,)."""

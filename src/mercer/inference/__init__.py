@@ -1,0 +1,1 @@
+"""How sure a model is: rows that were left out of it, intervals and calibration."""

@@ -1,0 +1,136 @@
+"""The models of the full kernel without each fold, from blocks of one inverse.
+
+.. math:: P = G^{-1} - \\frac{G^{-1} 1 1' G^{-1}}{1' G^{-1} 1}, \\qquad
+          e_F = P_{FF}^{-1} a_F, \\qquad a_{-F} = a - P_{\\cdot F}\\, e_F
+
+with ``G = K + lambda W diag(1/w)``, and without the second term of P if there is no intercept: e
+are the errors of the rows of fold F in the model without them, and a the coefficients for all rows.
+For folds of one row this is ``e_i = a_i / P_ii``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lapack
+
+from mercer.contracts import Array
+from mercer.forms import Work
+from mercer.inference.fold_models import FoldModels
+from mercer.inference.separate_gradients import solve_separately
+from mercer.solvers.early_stopping import Run
+from mercer.solving import Outcome
+from mercer.systems import ABSENT, KernelMatrixSystem, KernelProductSystem
+
+#: Steps of conjugate gradients at most, for the full kernel by products.
+STEPS = 60
+
+
+@dataclass(frozen=True)
+class DualInverse:
+    """P, and what the intercept needs."""
+
+    P: Array  # (n, n)
+    ones: Array | None  # G^-1 1, with an intercept
+    Y: Array  # (n, k)
+
+    @classmethod
+    def of(cls, system: KernelMatrixSystem, alpha: float) -> DualInverse | None:
+        """Invert the matrix of a system; None if it is not safely positive definite."""
+        G = np.array(system.K, order="F")
+        G[np.diag_indices_from(G)] += alpha * system.weight / system.rows_weight
+        factor, info = lapack.dpotrf(G, lower=1, overwrite_a=1)
+        if info == 0:
+            lower, info = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        if info != 0:
+            return None
+        P = np.tril(lower)
+        P += np.tril(lower, -1).T
+        ones = None
+        if system.intercept:
+            ones = P.sum(axis=1)
+            P -= np.outer(ones, ones / ones.sum())
+        return cls(P, ones, system.Y)
+
+    def without(self, a: Array, rows: Array) -> tuple[Array, Array]:
+        """Return coefficients (n, k) and intercept (k,) of the model without some rows."""
+        block = self.P[np.ix_(rows, rows)]
+        errors = cho_solve(cho_factor(block, lower=True), a[rows])
+        found = a - self.P[:, rows] @ errors
+        found[rows] = 0.0
+        if self.ones is None:
+            return found, np.zeros(a.shape[1])
+        # The model without the rows is that of their predictions instead of their targets.
+        total = self.ones @ self.Y - self.ones[rows] @ errors
+        return found, total / self.ones.sum()
+
+
+def without_folds_dual(
+    system: KernelMatrixSystem, work: Work, outcome: Outcome, labels: Array, numbers: Sequence[int]
+) -> FoldModels | None:
+    """Return the models without each fold, given the fold of each row."""
+    present = system.rows_weight > ABSENT
+    folds = [np.flatnonzero((labels == number) & present) for number in numbers]
+    kept = [k for k, rows in enumerate(folds) if 0 < len(rows) < np.count_nonzero(present)]
+    if not kept:
+        return None
+    solver = work.solver
+    if not solver.regularized_by_steps and not solver.cuts_off:
+        inverse = DualInverse.of(system, outcome.alpha)
+        if inverse is None:
+            return None
+        models = [inverse.without(outcome.coefficients, folds[k]) for k in kept]
+    else:
+        models = [_again(system, work, outcome, folds[k]) for k in kept]
+    return FoldModels.stacked([numbers[k] for k in kept], models)
+
+
+def _again(
+    system: KernelMatrixSystem, work: Work, outcome: Outcome, rows: Array
+) -> tuple[Array, Array]:
+    """Solve without some rows as all rows were solved: by steps, or with a cut-off."""
+    if work.solver.cuts_off:
+        rest = np.setdiff1d(np.arange(len(system.Y)), rows)
+        part = KernelMatrixSystem(
+            system.K[np.ix_(rest, rest)],
+            system.Y[rest],
+            system.rows_weight[rest],
+            system.intercept,
+            cutoff=True,
+        )
+        a, constant = part.coefficients(part.by_spectrum(outcome.alpha))
+        found = np.zeros_like(outcome.coefficients)
+        found[rest] = a
+        return found, constant
+    weight = np.where(system.rows_weight > ABSENT, system.rows_weight, 0.0)
+    weight[rows] = 0.0
+    iterated = system.with_weight(weight, outcome.alpha)
+    run = Run.of(work.solver, iterated, keep=False)
+    value = np.zeros_like(outcome.coefficients)
+    for step, iterate in enumerate(run, start=1):
+        value = iterate.value
+        if step >= outcome.solution.steps:
+            break
+    return value, iterated.constant(iterated.metric(value))
+
+
+def without_folds_by_kernel_products(
+    system: KernelProductSystem, outcome: Outcome, labels: Array, numbers: Sequence[int]
+) -> FoldModels:
+    """Return the models without each fold, by products with the kernel that leave out its rows."""
+    columns = system.b.shape[1]
+    mask = np.hstack([np.repeat((labels != k)[:, None], columns, axis=1) for k in numbers])
+
+    def product(V: Array) -> Array:
+        return np.asarray(mask * system.product(V, exact=False))
+
+    def precondition(R: Array) -> Array:
+        return np.asarray(mask * system.precondition(R))
+
+    right = mask * np.tile(system.b, len(numbers))
+    start = mask * np.tile(outcome.solution.value, len(numbers))
+    value, _ = solve_separately(product, precondition, right, start, STEPS)
+    parts = [value[:, k * columns : (k + 1) * columns] for k in range(len(numbers))]
+    return FoldModels.stacked(numbers, [system.coefficients(part) for part in parts])

@@ -1,0 +1,132 @@
+"""Prediction intervals of a fit, from its left-out rows.
+
+.. math:: \\big[ F_x^{-1}(a/2),\\; F_x^{-1}(1 - a/2) \\big], \\qquad
+          s(x)^2 = g(x)^2 + \\operatorname{var}(y)\\, \\nu(x)
+
+with F_x the distribution of :mod:`mercer.inference.mixture_quantiles`, g the learned scale of the
+errors (:mod:`mercer.inference.error_scale`), and nu (:mod:`mercer.inference.novelty`) above 0 only
+for rows farther from the training rows than nearly all of these are from each other: far away, y is
+only known to be like all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.contracts import Array
+from mercer.inference.error_scale import ErrorScale
+from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.mixture_quantiles import ErrorMixture
+from mercer.inference.novelty import Novelty
+from mercer.validation import check_array
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """What intervals need: models without folds, the scale of errors, and left-out rows."""
+
+    coefficients: Array  # (l, M, k), for encoded targets
+    intercept: Array  # (l, k)
+    scale: ErrorScale
+    rows: LeftOutRows
+    row_scale: Array  # (n, k) the scale of each left-out row
+    spread: Array  # (k,) standard deviation of y
+    novelty: Novelty | None
+    label: str
+
+    @property
+    def models(self) -> int:
+        """l, the number of models."""
+        return len(self.intercept)
+
+    def solution(self) -> tuple[Array, Array]:
+        """Return coefficients (M, (l + 1) k) and intercepts of all models and of the scale."""
+        coefficients = np.hstack([*self.coefficients, self.scale.coefficients])
+        return coefficients, np.concatenate([*self.intercept, self.scale.intercept])
+
+    def mixture(self, output: int) -> ErrorMixture:
+        """Return the distribution of the scaled errors of one output."""
+        rows = self.rows
+        errors = rows.errors[:, output] / self.row_scale[:, output]
+        return ErrorMixture.of(errors, rows.weight, rows.fold, self.models)
+
+    def scales(self, values: Array, novelty: Array | None) -> Array:
+        """Return s(x) of shape (n, k), given the values of its functions and of nu."""
+        found = self.scale.of(values)
+        if self.novelty is None or novelty is None:
+            return found
+        far = self.novelty.excess(novelty)[:, None] * self.spread**2
+        return np.asarray(np.sqrt(found**2 + far))
+
+    def quantiles(self, values: Array, novelty: Array | None, levels: Sequence[float]) -> Array:
+        """Return quantiles of shape (n, levels, k), for encoded targets.
+
+        ``values`` are those of :meth:`solution`. Levels may be in any order; quantiles increase
+        with them.
+        """
+        outputs = self.intercept.shape[1]
+        by_model = values.reshape(len(values), -1, outputs)
+        scales = self.scales(by_model[:, -1], novelty)
+        found = np.empty((len(values), len(levels), outputs))
+        for output in range(outputs):
+            mixture = self.mixture(output)
+            for place, level in enumerate(levels):
+                check_level(mixture, level, len(self.rows.weight))
+                centers = by_model[:, :-1, output]
+                found[:, place, output] = mixture.quantile(centers, scales[:, output], level)
+        order = np.argsort(levels, kind="stable")
+        found[:, order] = np.maximum.accumulate(found[:, order], axis=1)
+        return found
+
+    def left_out_coverage(self, coverage: float) -> float:
+        """Return the share of left-out rows inside the interval that the other folds give them."""
+        rows, inside, total = self.rows, 0.0, 0.0
+        tail = (1.0 - coverage) / 2
+        for output in range(self.intercept.shape[1]):
+            errors = rows.errors[:, output] / self.row_scale[:, output]
+            for fold in np.unique(rows.fold):
+                own = rows.fold == fold
+                if own.all():
+                    own = np.arange(len(own)) % 2 == 0
+                rest = ErrorMixture.of(errors[~own], rows.weight[~own], np.zeros((~own).sum()), 1)
+                if not rest.has(tail):
+                    return float("nan")
+                zero, one = np.zeros((1, 1)), np.ones(1)
+                low, high = (rest.quantile(zero, one, q).item() for q in (tail, 1.0 - tail))
+                within = (errors[own] >= low) & (errors[own] <= high)
+                inside += float(rows.weight[own] @ within)
+                total += float(rows.weight[own].sum())
+        return inside / total
+
+    def check_state(self, size: int, outputs: int, n_features: int) -> None:
+        """Raise ValueError if the parts, read from a file, do not fit together."""
+        for name, kind in (("scale", ErrorScale), ("rows", LeftOutRows)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name} of intervals must be {kind.__name__}")
+        check_array(self.coefficients, "coefficients of fold models", (self.models, size, outputs))
+        check_array(self.intercept, "intercepts of fold models", (self.models, outputs))
+        check_array(self.scale.coefficients, "coefficients of the scale", (size, outputs))
+        check_array(self.scale.intercept, "intercept of the scale", (outputs,))
+        check_array(self.scale.floor, "floor of the scale", (outputs,))
+        check_array(self.row_scale, "scales of left-out rows", (len(self.rows.weight), outputs))
+        check_array(self.spread, "spread", (outputs,))
+        self.rows.check_state(outputs)
+        fold = self.rows.fold
+        if len(fold) and not (fold.min() >= 0 and fold.max() < self.models):
+            raise ValueError(f"folds of left-out rows must be below {self.models}")
+        if self.novelty is not None:
+            if not isinstance(self.novelty, Novelty):
+                raise ValueError("novelty of intervals must be Novelty")
+            self.novelty.check_state(n_features)
+
+
+def check_level(mixture: ErrorMixture, level: float, rows: int) -> None:
+    """Raise ValueError if there are too few left-out rows for a quantile."""
+    if not mixture.has(level):
+        raise ValueError(
+            f"the quantile at {level:g} needs at least {mixture.rows_needed(level)} left-out rows, "
+            f"and there are {rows}: ask for a lower coverage, or fit more rows"
+        )

@@ -1,0 +1,169 @@
+"""Leave folds out of a fit: models without them, and the left-out rows with their predictions.
+
+It is the last step of a fit, from the sums and the basis of all the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.bases import BasisTransformer, Landmarks
+from mercer.contracts import Array, Targets
+from mercer.forms import Work
+from mercer.inference.error_scale import chosen_functions, fit_scale
+from mercer.inference.fold_models import FoldModels, left_out_folds, without_folds
+from mercer.inference.fold_models_by_products import without_folds_by_products
+from mercer.inference.fold_models_dual import (
+    without_folds_by_kernel_products,
+    without_folds_dual,
+)
+from mercer.inference.intervals import Intervals
+from mercer.inference.left_out_pass import Evaluation, left_out_shards, novelty_of, rows_of
+from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.novelty import CANDIDATES, Novelty
+from mercer.moments.dealt_folds import DealtFolds
+from mercer.request import LeaveOut
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
+from mercer.sampling import uniform_indices
+from mercer.solving import Outcome
+
+#: Rows at landmarks are not left out if at least this many others remain.
+ENOUGH = 1000
+
+
+@dataclass(frozen=True)
+class Left:
+    """The left-out rows of a fit, and what intervals need."""
+
+    rows: LeftOutRows
+    intervals: Intervals | None = None
+
+
+def leave_out(work: Work, system: object, outcome: Outcome) -> Left | None:
+    """Return the left-out rows of a solved system; None if no fold can be left out."""
+    asked, rows = work.request.leave_out, work.rows
+    assert asked is not None
+    dealt, models = _without(work, system, outcome, asked)
+    if models is None:
+        return None
+    assert dealt is not None
+    return left_out_by(
+        rows,
+        work.request.targets,
+        work.basis,
+        asked,
+        dealt,
+        (outcome.coefficients, outcome.intercept),
+        models,
+        outcome.alpha,
+        f"CV+ of {len(models.numbers)} folds",
+    )
+
+
+def _without(
+    work: Work, system: object, outcome: Outcome, asked: LeaveOut
+) -> tuple[DealtFolds | None, FoldModels | None]:
+    """Return how rows were dealt, and the models without each fold, by the form of the system."""
+    form, rows = work.plan.form, work.rows
+    if form == "moments":
+        assert work.seed is not None
+        numbers = left_out_folds(system.folds, work.plan.held_out is not None)  # type: ignore[attr-defined]
+        if work.plan.folds < 2 or not numbers:
+            return None, None
+        dealt = DealtFolds(work.plan.folds, work.plan.held_out, work.seed, np.array(numbers))
+        return dealt, without_folds(system, work, outcome)  # type: ignore[arg-type]
+    folds, held_out = asked.dealing(rows.n_rows)
+    if folds < 2:
+        return None, None
+    numbers = list(range(int(held_out is not None), folds))
+    dealt = DealtFolds(folds, held_out, work.request.seeds.rows(), np.array(numbers))
+    if form == "products":
+        return dealt, without_folds_by_products(system, outcome, dealt)  # type: ignore[arg-type]
+    labels = np.concatenate(rows.map(places_of, dealt, light=True))
+    places = list(range(len(numbers)))
+    if form == "kernel matrix":
+        models = without_folds_dual(system, work, outcome, labels, places)  # type: ignore[arg-type]
+    else:
+        models = without_folds_by_kernel_products(system, outcome, labels, places)  # type: ignore[arg-type]
+    if models is not None and len(models.numbers) < len(numbers):  # folds without weight
+        dealt = DealtFolds(folds, held_out, dealt.seed, dealt.numbers[models.numbers])
+    return dealt, models
+
+
+def places_of(shard: Shard, dealt: DealtFolds) -> Array:
+    """Task: return the places of a shard's rows among the folds that are left out."""
+    return dealt.places(shard)
+
+
+def left_out_by(
+    rows: RowSet,
+    targets: Targets,
+    basis: BasisTransformer,
+    asked: LeaveOut,
+    dealt: DealtFolds,
+    model: tuple[Array, Array],
+    models: FoldModels,
+    alpha: float,
+    label: str,
+) -> Left | None:
+    """Predict the left-out rows by the models without them, in a pass over the rows."""
+    functions = chosen_functions(basis.size) if asked.scale else None
+    novelty = _novelty(rows, basis, alpha) if asked.scale else None
+    share = min(1.0, asked.sample / max(1, rows.n_rows)) if dealt.held_out is None else 1.0
+    skipped = _at_landmarks(rows, basis)
+    evaluation = Evaluation.of(model, models, functions, novelty, skipped, share)
+    held = left_out_shards(rows, targets, basis, dealt, evaluation)
+    found = LeftOutRows.joined(held.map(rows_of, record="left-out rows"))
+    if not len(found.weight):
+        return None
+    if functions is None:
+        return Left(found)
+    scale, row_scale = fit_scale(held, basis, functions, len(models.numbers), found.errors)
+    if novelty is not None:
+        parts = held.map(novelty_of, light=True)
+        values, diagonal = (np.concatenate(part) for part in zip(*parts, strict=True))
+        novelty = novelty.starting(values, float(diagonal.mean()))
+    share_of = found.weight / found.weight.sum()
+    mean = share_of @ found.targets
+    spread = np.sqrt(share_of @ (found.targets - mean) ** 2)
+    # Errors of 0 everywhere still need a scale to be divided by.
+    tiny = np.finfo(float).eps * np.maximum(spread, np.finfo(float).tiny)
+    row_scale = np.maximum(row_scale, tiny)
+    intervals = Intervals(
+        models.coefficients,
+        models.intercept,
+        scale.at_least(tiny),
+        found,
+        row_scale,
+        spread,
+        novelty,
+        label,
+    )
+    if novelty is not None:
+        # Rows at the edge of the training rows are scaled as new rows there will be.
+        row_scale = intervals.scales(row_scale, values)
+        intervals = Intervals(**{**vars(intervals), "row_scale": row_scale})
+    return Left(found, intervals)
+
+
+def _novelty(rows: RowSet, basis: BasisTransformer, alpha: float) -> Novelty | None:
+    """Return the measure of distance, from landmarks or from a few rows."""
+    if basis.kernel_.pairwise:
+        return None
+    points = getattr(basis, "landmarks_", None)
+    if points is None:
+        points = rows.take(uniform_indices(rows.n_rows, CANDIDATES, np.random.default_rng(0)))
+    return Novelty.of(basis.kernel_, points, alpha)
+
+
+def _at_landmarks(rows: RowSet, basis: BasisTransformer) -> dict[int, Array]:
+    """Return the rows of each shard that are landmarks: their functions are not left out."""
+    indices = getattr(basis, "indices_", None)
+    if not isinstance(basis, Landmarks) or basis.dual or indices is None:
+        return {}
+    if rows.n_rows - len(indices) < ENOUGH:
+        return {}
+    return rows.split_indices(np.sort(indices))
