@@ -15,6 +15,7 @@ from mercer.contracts import Reading
 from mercer.engines import count_numbers
 from mercer.forms import FORMS, Work
 from mercer.inference.leaving_out import leave_out
+from mercer.inference.one_row_models import check_one_row
 from mercer.moments import sum_moments
 from mercer.plan import Plan, plan_fit
 from mercer.request import Request
@@ -56,6 +57,9 @@ def fit(
     clock = Clock()
     plan, solver = plan_fit(rows, request) if planned is None else planned
     asked, request = request, replace(request, solver=solver)
+    if request.leave_out is not None and request.leave_out.one_row:
+        exact = not (solver.regularized_by_steps or solver.cuts_off)
+        check_one_row(rows.n_rows, plan.form, exact)
     alpha, chosen = request.alpha, {}
     if solver.regularized_by_steps and alpha is None:
         alpha = 0.0

@@ -79,24 +79,28 @@ class ByPurpose:
 class LeaveOut:
     """How rows are left out after a fit, to be predicted by models without them.
 
-    ``folds`` is the number of models, ``sample`` about how many rows are left out at most, and
-    ``scale`` whether intervals are wanted, which need the local scale of errors. With ``one_row``
-    every row is left out by itself.
+    ``folds`` is the number of models. About half of the rows are left out, but at least ``few`` and
+    at most ``sample``. ``scale`` is whether intervals are wanted, which need the local scale of
+    errors. With ``one_row`` every row is left out by itself.
 
-    >>> LeaveOut().dealing(1000), LeaveOut().dealing(1_000_000)
-    ((10, None), (11, 0.02))
+    >>> LeaveOut().dealing(1000), LeaveOut().dealing(8000), LeaveOut().dealing(1_000_000)
+    ((10, None), (11, 0.5), (11, 0.02))
     """
 
     folds: int = 10
     sample: int = 20_000
+    few: int = 4000
     scale: bool = False
     one_row: bool = False
 
     def dealing(self, n_rows: int) -> tuple[int, float | None]:
         """Return the number of folds, and the share of rows outside the first if that one stays."""
-        if n_rows <= self.sample:
+        if self.one_row:
+            return 1, None
+        if n_rows <= self.few:
             return max(1, min(self.folds, n_rows)), None
-        return self.folds + 1, self.sample / n_rows
+        # The fewer rows a model leaves out, the more it is like that of all rows.
+        return self.folds + 1, min(self.sample, max(self.few, n_rows // 2)) / n_rows
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,10 @@ class FullKernel(Landmarks):
         np.fill_diagonal(K, self.kernel_.diag(self.landmarks_))
         return K
 
+    def without_whitener(self) -> Self:
+        """Return the functions themselves: the dual form has no whitener."""
+        return self
+
     def resized(self, size: int) -> Self:
         """Refuse: the full kernel has one function a row."""
         raise TypeError("FullKernel has as many functions as rows")

@@ -76,6 +76,13 @@ def record(model: Any) -> dict[str, Any]:
         "alpha": model.alpha_,
         "seconds": sum(model.fit_.seconds.values()),
     }
+    intervals = getattr(model.fit_, "intervals", None)
+    if intervals is not None:
+        found["intervals"] = {
+            "method": intervals.label,
+            "rows": len(intervals.rows.weight),
+            "coverage": {f"{c:g}": intervals.left_out_coverage(c) for c in (0.5, 0.8, 0.9, 0.95)},
+        }
     return found | ({"classes": model.classes_} if hasattr(model, "classes_") else {})
 
 

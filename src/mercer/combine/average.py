@@ -11,9 +11,12 @@ from mercer.bases import BasisTransformer, FullKernel
 from mercer.combine.combination import Combination, chosen_alpha, shard_plan
 from mercer.contracts import Array, Solution, Status
 from mercer.fit import fit, fit_basis
+from mercer.inference.fold_models import FoldModels
+from mercer.inference.leaving_out import Left, left_out_by
 from mercer.moments.by_fold import share_functions
+from mercer.moments.dealt_folds import DealtFolds
 from mercer.plan import Plan
-from mercer.request import ByPurpose, Request
+from mercer.request import ByPurpose, LeaveOut, Request
 from mercer.result import Clock, Fit
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
@@ -52,7 +55,8 @@ class Average(Combination):
 
     def fit(self, rows: RowSet, request: Request) -> Fit:
         """Fit a model to each shard and average the models."""
-        clock = Clock()
+        clock, left_out = Clock(), request.leave_out
+        request = replace(request, leave_out=None)
         warn_of_small_shards(rows)
         local = self.has_local_basis(request)
         plan = shard_plan(rows, request, local)
@@ -80,7 +84,11 @@ class Average(Combination):
         coefficients, constant, points, solution = averaged(models)
         basis = FullKernel().of_points(points, request.kernel) if points is not None else shared
         weight = sum(model.weight for model in models)
-        return self._record(
+        left = None
+        if left_out is not None and len(models) > 1:
+            with clock.stage("leave out"):
+                left = leave_shards_out(rows, request, basis, models, left_out)
+        found = self._record(
             rows,
             request,
             plan,
@@ -93,6 +101,41 @@ class Average(Combination):
             weight=weight,
             **path,
         )
+        if left is None:
+            return found
+        kept = left.rows if left.intervals is None else None
+        return replace(found, left_out=kept, intervals=left.intervals)
+
+
+def leave_shards_out(
+    rows: RowSet,
+    request: Request,
+    basis: BasisTransformer | None,
+    models: Sequence[LocalModel],
+    asked: LeaveOut,
+) -> Left | None:
+    """Predict the rows of some shards by the average of the others: no model is fitted again."""
+    assert basis is not None
+    assert request.alpha is not None
+    groups = np.arange(len(models)) % min(asked.folds, len(models))
+    without = []
+    for group in range(groups.max() + 1):
+        coefficients, constant, _, _ = averaged(models, groups != group)
+        without.append((coefficients, constant))
+    numbers = np.arange(len(without))
+    shards = dict(zip(rows.numbers, groups.tolist(), strict=True))
+    coefficients, constant, _, _ = averaged(models)
+    return left_out_by(
+        rows,
+        request.targets,
+        basis,
+        replace(asked, one_row=False),
+        DealtFolds(len(without), None, request.seeds.rows(), numbers, shards=shards),
+        (coefficients, constant),
+        FoldModels.stacked(numbers.tolist(), without),
+        request.alpha,
+        f"CV+ of {len(without)} groups of shards",
+    )
 
 
 def warn_of_small_shards(rows: RowSet) -> None:
@@ -165,13 +208,19 @@ def model_of(
     )
 
 
-def averaged(models: Sequence[LocalModel]) -> tuple[Array, Array, Array | None, Solution]:
+def averaged(
+    models: Sequence[LocalModel], present: Array | None = None
+) -> tuple[Array, Array, Array | None, Solution]:
     """Return coefficients, intercept, points and the combined status and reason.
+
+    Only the models that are ``present`` count, if given.
 
     Points are None for a shared basis; otherwise those of all shards, with the coefficients of each
     shard multiplied by its share.
     """
     shares = np.array([model.share for model in models])
+    if present is not None:
+        shares = shares * present
     shares = shares / shares.sum()
     scaled = [share * model.coefficients for share, model in zip(shares, models, strict=True)]
     constant = np.sum(

@@ -4,6 +4,7 @@ from mercer.estimators.active_learner import ActiveLearner
 from mercer.estimators.classifier import KernelClassifier
 from mercer.estimators.error_parts_display import ErrorPartsDisplay
 from mercer.estimators.fit_plan import FitPlan
+from mercer.estimators.interval_display import IntervalDisplay
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.labeller import ImportanceLabeller
 from mercer.estimators.metric_display import MetricDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "ErrorPartsDisplay",
     "FitPlan",
     "ImportanceLabeller",
+    "IntervalDisplay",
     "KernelClassifier",
     "KernelEstimator",
     "KernelRanker",

@@ -67,6 +67,7 @@ def summarize(
     if plan.solver_reason:
         way = "products with kernel blocks" if plan.sample else "moments"
         rows.append(("solver", f"{way} ({plan.solver_reason})"))
+    rows += interval_rows(fit)
     if fit.communication is not None:
         sent = fit.communication
         size = f"{sent.numbers:,} numbers to and from each, {human_bytes(sent.bytes)} in all"
@@ -77,6 +78,17 @@ def summarize(
     spent = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in fit.seconds.items())
     rows.append(("time", f"{sum(fit.seconds.values()):.2f} s ({spent})"))
     return Summary(name, tuple(rows))
+
+
+def interval_rows(fit: Fit) -> list[tuple[str, str]]:
+    """Return how intervals are made, and how many left-out rows are in theirs."""
+    intervals = fit.intervals
+    if intervals is None:
+        return []
+    measured = [(level, intervals.left_out_coverage(level)) for level in (0.5, 0.9)]
+    known = [f"{share:.1%} at {level:.0%}" for level, share in measured if share == share]
+    inside = f"; inside: {', '.join(known)}" if known else ""
+    return [("intervals", f"{intervals.label}, {len(intervals.rows.weight):,} rows{inside}")]
 
 
 def table_rows(encoding: TableEncoding | None) -> list[tuple[str, str]]:

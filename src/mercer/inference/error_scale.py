@@ -125,7 +125,7 @@ def scale_moments_of(held: LeftOutShard, folds: int) -> list[Moments]:
     assert held.H is not None
     found = []
     for fold in range(folds):
-        at = rows.fold == fold
+        at = rows.fold % folds == fold
         found.append(Moments.of(held.H[at], np.abs(rows.errors[at]), rows.weight[at]))
     return found
 
@@ -133,7 +133,7 @@ def scale_moments_of(held: LeftOutShard, folds: int) -> list[Moments]:
 def scale_values_of(held: LeftOutShard, models: list[tuple[Array, Array]]) -> Array:
     """Task: return ``h(x)'c + mu`` at left-out rows, from the model without the fold of each."""
     assert held.H is not None
-    H, fold = held.H.astype(np.float64), held.rows.fold
+    H, fold = held.H.astype(np.float64), held.rows.fold % (len(models) - 1)
     values = np.empty(held.rows.values.shape)
     for number, (coefficients, intercept) in enumerate(models[1:]):
         at = fold == number

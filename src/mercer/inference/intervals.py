@@ -19,7 +19,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.inference.error_scale import ErrorScale
 from mercer.inference.left_out_rows import LeftOutRows
-from mercer.inference.mixture_quantiles import ErrorMixture
+from mercer.inference.mixture_quantiles import MANY, ErrorMixture
 from mercer.inference.novelty import Novelty
 from mercer.validation import check_array
 
@@ -81,25 +81,37 @@ class Intervals:
         found[:, order] = np.maximum.accumulate(found[:, order], axis=1)
         return found
 
+    def left_out_ends(self, coverage: float, output: int = 0) -> tuple[Array, Array]:
+        """Return the interval of each left-out row, from the errors of the other folds."""
+        rows, tail = self.rows, (1.0 - coverage) / 2
+        errors, scale = rows.errors[:, output], self.row_scale[:, output]
+        ends = np.empty((2, len(errors)))
+        folds = np.unique(rows.fold)
+        # Without folds, as after split conformal, every other row judges the rest.
+        group = rows.fold if len(folds) > 1 else np.arange(len(errors)) % 2
+        group = np.searchsorted(folds, group) % MANY if len(folds) > MANY else group
+        for number in np.unique(group):
+            own = group == number
+            scaled = (errors / scale)[~own]
+            rest = ErrorMixture.of(scaled, rows.weight[~own], np.zeros(len(scaled)), 1)
+            check_level(rest, tail, len(scaled))
+            centers = rows.values[own, output : output + 1]
+            for end, level in enumerate((tail, 1.0 - tail)):
+                ends[end, own] = rest.quantile(centers, scale[own], level)
+        return ends[0], ends[1]
+
     def left_out_coverage(self, coverage: float) -> float:
-        """Return the share of left-out rows inside the interval that the other folds give them."""
-        rows, inside, total = self.rows, 0.0, 0.0
-        tail = (1.0 - coverage) / 2
-        for output in range(self.intercept.shape[1]):
-            errors = rows.errors[:, output] / self.row_scale[:, output]
-            for fold in np.unique(rows.fold):
-                own = rows.fold == fold
-                if own.all():
-                    own = np.arange(len(own)) % 2 == 0
-                rest = ErrorMixture.of(errors[~own], rows.weight[~own], np.zeros((~own).sum()), 1)
-                if not rest.has(tail):
-                    return float("nan")
-                zero, one = np.zeros((1, 1)), np.ones(1)
-                low, high = (rest.quantile(zero, one, q).item() for q in (tail, 1.0 - tail))
-                within = (errors[own] >= low) & (errors[own] <= high)
-                inside += float(rows.weight[own] @ within)
-                total += float(rows.weight[own].sum())
-        return inside / total
+        """Return the share of left-out rows in their intervals; NaN if rows are too few."""
+        rows, tail = self.rows, (1.0 - coverage) / 2
+        if (len(rows.weight) // 2 + 1) * tail < 1:
+            return float("nan")
+        outputs = range(self.intercept.shape[1])
+        inside = []
+        for output in outputs:
+            low, high = self.left_out_ends(coverage, output)
+            y = rows.targets[:, output]
+            inside.append(rows.weight @ ((low <= y) & (y <= high)) / rows.weight.sum())
+        return float(np.mean(inside))
 
     def check_state(self, size: int, outputs: int, n_features: int) -> None:
         """Raise ValueError if the parts, read from a file, do not fit together."""

@@ -23,6 +23,7 @@ from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_pass import Evaluation, left_out_shards, novelty_of, rows_of
 from mercer.inference.left_out_rows import LeftOutRows
 from mercer.inference.novelty import CANDIDATES, Novelty
+from mercer.inference.one_row_models import without_rows, without_rows_dual
 from mercer.moments.dealt_folds import DealtFolds
 from mercer.request import LeaveOut
 from mercer.rows.rowset import RowSet
@@ -32,6 +33,8 @@ from mercer.solving import Outcome
 
 #: Rows at landmarks are not left out if at least this many others remain.
 ENOUGH = 1000
+#: Folds for the scale of errors, at most.
+SCALE_FOLDS = 10
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def leave_out(work: Work, system: object, outcome: Outcome) -> Left | None:
         (outcome.coefficients, outcome.intercept),
         models,
         outcome.alpha,
-        f"CV+ of {len(models.numbers)} folds",
+        "jackknife+" if asked.one_row else f"CV+ of {len(models.numbers)} folds",
     )
 
 
@@ -68,6 +71,12 @@ def _without(
 ) -> tuple[DealtFolds | None, FoldModels | None]:
     """Return how rows were dealt, and the models without each fold, by the form of the system."""
     form, rows = work.plan.form, work.rows
+    if asked.one_row:
+        starts = {number: part.start for number, part in rows.slices.items()}
+        dealt = DealtFolds(rows.n_rows, None, 0, np.arange(rows.n_rows), starts=starts)
+        if form == "moments":
+            return dealt, without_rows(system, work, outcome)  # type: ignore[arg-type]
+        return dealt, without_rows_dual(system, outcome)  # type: ignore[arg-type]
     if form == "moments":
         assert work.seed is not None
         numbers = left_out_folds(system.folds, work.plan.held_out is not None)  # type: ignore[attr-defined]
@@ -121,7 +130,9 @@ def left_out_by(
         return None
     if functions is None:
         return Left(found)
-    scale, row_scale = fit_scale(held, basis, functions, len(models.numbers), found.errors)
+    scale, row_scale = fit_scale(
+        held, basis, functions, min(SCALE_FOLDS, len(models.numbers)), found.errors
+    )
     if novelty is not None:
         parts = held.map(novelty_of, light=True)
         values, diagonal = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -130,7 +141,7 @@ def left_out_by(
     mean = share_of @ found.targets
     spread = np.sqrt(share_of @ (found.targets - mean) ** 2)
     # Errors of 0 everywhere still need a scale to be divided by.
-    tiny = np.finfo(float).eps * np.maximum(spread, np.finfo(float).tiny)
+    tiny = np.finfo(float).eps * np.where(spread > 0, spread, 1.0)
     row_scale = np.maximum(row_scale, tiny)
     intervals = Intervals(
         models.coefficients,

@@ -18,7 +18,7 @@ import numpy as np
 from mercer.contracts import Array
 
 #: Steps of the search between the quantiles of single folds.
-STEPS = 5
+STEPS = 6
 #: With more models than this, all moved errors are sorted instead.
 MANY = 64
 
@@ -49,13 +49,13 @@ class ErrorMixture:
             at = np.flatnonzero(fold == number)
             at = at[np.argsort(errors[at], kind="stable")]
             sorted_errors.append(errors[at])
-            cumulative.append(np.concatenate([[0.0], np.cumsum(weight[at])]))
+            cumulative.append(np.cumsum(weight[at]))
         total = float(weight.sum())
         return cls(sorted_errors, cumulative, total, total / max(1, len(weight)))
 
     def mirrored(self) -> ErrorMixture:
         """Return the distribution of the negative errors."""
-        weights = [np.concatenate([[0.0], np.cumsum(np.diff(w)[::-1])]) for w in self.weights]
+        weights = [np.cumsum(np.diff(w, prepend=0.0)[::-1]) for w in self.weights]
         return ErrorMixture([-e[::-1] for e in self.errors], weights, self.total, self.own)
 
     def rows_needed(self, level: float) -> int:
@@ -71,53 +71,58 @@ class ErrorMixture:
         """Return the quantile at ``level`` for rows with these predictions (n, l) and scales (n,).
 
         Quantiles below the median are those of the negative errors, so that both ends of an
-        interval are rounded outward.
+        interval leave out the same share.
         """
         if level < 0.5:
             return -self.mirrored().quantile(-centers, scale, 1.0 - level)
         needed = min(level * (self.total + self.own), self.total)
         if len(self.errors) > MANY:
             return self._by_sorting(centers, scale, needed)
-        present = [k for k, errors in enumerate(self.errors) if len(errors)]
-        low = np.full(len(centers), np.inf)
-        high = np.full(len(centers), -np.inf)
-        share = needed / self.total
-        for k in present:
-            # Where each fold alone has its quantile: that of all of them lies between.
-            place = np.searchsorted(self.weights[k][1:], share * self.weights[k][-1] * (1 - 1e-12))
-            end = centers[:, k] + scale * self.errors[k][min(place, len(self.errors[k]) - 1)]
-            low, high = np.minimum(low, end), np.maximum(high, end)
-        if len(present) == 1:
-            return high
-        # Regula falsi (Illinois): what is missing at both ends, halved where an end stays.
+        ends = np.stack(
+            [
+                centers[:, k] + scale * np.interp(needed / self.total, self._shares(k), errors)
+                for k, errors in enumerate(self.errors)
+                if len(errors)
+            ]
+        )
+        # The quantile of all folds lies between those of single ones.
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        if len(ends) == 1:
+            return np.asarray(high)
         missing = self._below(low, centers, scale) - needed
         over = self._below(high, centers, scale) - needed
-        for _ in range(STEPS):
-            share = np.divide(
-                over, over - missing, out=np.full(len(low), 0.5), where=over > missing
-            )
-            middle = high - np.clip(share, 0.05, 0.95) * (high - low)
+        for _ in range(STEPS):  # regula falsi (Illinois)
+            room = over - missing
+            share = np.divide(over, room, out=np.full(len(low), 0.5), where=room > 0)
+            middle = high - np.clip(share, 0.02, 0.98) * (high - low)
             excess = self._below(middle, centers, scale) - needed
-            enough = excess >= -1e-12 * needed
+            enough = excess >= 0
             over, missing = (
                 np.where(enough, excess, over / 2),
                 np.where(enough, missing / 2, excess),
             )
             high, low = np.where(enough, middle, high), np.where(enough, low, middle)
-        return high
+        room = over - missing
+        share = np.divide(over, room, out=np.zeros(len(low)), where=room > 0)
+        return np.asarray(high - np.clip(share, 0.0, 1.0) * (high - low))
+
+    def _shares(self, k: int) -> Array:
+        """Return the share of the weight of fold k up to each of its errors."""
+        return np.asarray(self.weights[k] / self.weights[k][-1])
 
     def _below(self, t: Array, centers: Array, scale: Array) -> Array:
-        """Return the weight of the moved errors up to t, for every row."""
+        """Return the weight of the moved errors up to t, linear between errors, for every row."""
         below = np.zeros(len(t))
+        inverse = 1.0 / scale
         for k, errors in enumerate(self.errors):
-            moved = (t - centers[:, k]) / scale
-            below += self.weights[k][np.searchsorted(errors, moved, side="right")]
+            if len(errors):
+                below += np.interp((t - centers[:, k]) * inverse, errors, self.weights[k], left=0.0)
         return below
 
     def _by_sorting(self, centers: Array, scale: Array, needed: float) -> Array:
         """Sort the moved errors of each row: for as many models as rows."""
         errors = np.concatenate(self.errors)
-        weight = np.concatenate([np.diff(w) for w in self.weights])
+        weight = np.concatenate([np.diff(w, prepend=0.0) for w in self.weights])
         model = np.repeat(np.arange(len(self.errors)), [len(e) for e in self.errors])
         found = np.empty(len(centers))
         for start in range(0, len(centers), 256):
