@@ -165,6 +165,7 @@ PUBLIC = [
     "mercer.datasets",
     "mercer.engines",
     "mercer.estimators",
+    "mercer.inference",
     "mercer.kernels",
     "mercer.labelling",
     "mercer.metric",

@@ -23,6 +23,9 @@ FIGURES = (
     "feature_complexity",
     "plan",
     "error_parts",
+    "explanation",
+    "partial_dependence",
+    "rows_curve",
 )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.importance_labelling import descent, figures, plane, trials
-from experiments.importance_labelling.measured import Descent, Estimate, Point, Trial
+from experiments.importance_labelling import budget_figure, budgets, descent, figures, plane, trials
+from experiments.importance_labelling.measured import Budgeted, Descent, Estimate, Point, Trial
 from experiments.importance_labelling.problems import SETS
 from experiments.importance_labelling.summary import Results
 from experiments.importance_labelling.tables import markdown
@@ -21,6 +21,7 @@ def read(folder: Path, size: Size) -> Results:
         from_csv(folder / "figure2.csv", Estimate),
         {name: from_csv(folder / f"{name}.csv", Trial) for name in SETS},
         from_csv(folder / "descent.csv", Descent),
+        from_csv(folder / "budgets.csv", Budgeted),
     )
 
 
@@ -31,6 +32,7 @@ EXPERIMENT = Experiment(
         "figure2": lambda job: plane.figure2(job.size),
         **dict.fromkeys(SETS, trials.run),
         "descent": whole_part(descent.run),
+        "budgets": budgets.run,
     },
     read,
     {
@@ -38,10 +40,11 @@ EXPERIMENT = Experiment(
         "figure1.png": figures.draw_figure1,
         "figure2.png": figures.draw_figure2,
         "figure3.png": figures.draw_figure3,
+        "figure4.png": budget_figure.draw_figure4,
     },
     FULL,
     SMALL,
-    goes_on=frozenset(SETS),
+    goes_on=frozenset({*SETS, "budgets"}),
 )
 
 if __name__ == "__main__":

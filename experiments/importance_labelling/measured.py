@@ -48,3 +48,15 @@ class Descent:
     method: str
     steps: int
     rmse: float
+
+
+@dataclass(frozen=True)
+class Budgeted:
+    """The test error of a number of labels that were drawn in some way, in one repeat."""
+
+    source: str
+    target: str
+    labels: int
+    repeat: int
+    way: str
+    error: float  # over the spread of what is predicted; of classes, the share that is wrong

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from experiments.importance_labelling.measured import Descent, Estimate, Point, Trial
+from experiments.importance_labelling.measured import Budgeted, Descent, Estimate, Point, Trial
 from experiments.scaffold import Array, records
 
 
@@ -19,6 +19,7 @@ class Results:
     estimates: list[Estimate]
     trials: dict[str, list[Trial]]  # by set
     descents: list[Descent]
+    budgets: list[Budgeted] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from experiments.importance_labelling.budget_figure import by_labels
 from experiments.importance_labelling.descent import NAME, TASK
 from experiments.importance_labelling.figures import TITLE
 from experiments.importance_labelling.measured import Trial
@@ -55,6 +56,14 @@ def markdown(results: Results) -> str:
             f"## Gradient descent: {TITLE[NAME]}, {TASK}, one draw of the most labels",
             "Test RMSE after a number of steps; the analytic solution at its best penalty.",
             marked("descent", descents(results)),
+        ]
+    if results.budgets:
+        parts += [
+            "## Figure 4: errors by the number of labels",
+            "Medians over repeats; in brackets, the geometric mean of the ratios to uniform rows "
+            "of the same repeat, with its standard error. Errors are relative to the spread of "
+            "what is predicted; that of letter is the share of wrong classes.",
+            marked("budgets", by_labels(results.budgets)),
         ]
     if results.points:
         parts += [

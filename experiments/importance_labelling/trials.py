@@ -55,6 +55,10 @@ class Size:
     plane_trials: int = 1000
     steps: tuple[int, ...] = (10, 100, 1000, 10_000)  # of gradient descent
     full_steps: int = 1000  # with the full kernel
+    budgets: tuple[int, ...] = (50, 200, 800)  # numbers of labels of figure 4
+    plane_budgets: tuple[int, ...] = (5, 20, 80)
+    pixel_budgets: tuple[int, ...] = (300, 600, 1000)
+    budget_rows: tuple[int, int] = (4000, 2000)  # of the pool and of the test
 
 
 FULL = Size()
@@ -69,6 +73,10 @@ SMALL = Size(
     plane_trials=600,
     steps=(5, 30),
     full_steps=30,
+    budgets=(60, 120),
+    plane_budgets=(5, 10),
+    pixel_budgets=(20, 40),
+    budget_rows=(300, 100),
 )
 
 

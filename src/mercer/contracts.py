@@ -120,6 +120,8 @@ class Solution:
         Relative residual ``||(A + alpha) v - b|| / ||b||`` after each step (one value if direct).
     seconds : float
         Wall time of the solve.
+    gain : array of shape (k,) or None
+        ``2 b'v - v'(A + alpha)v`` of a solve by products, which has A at no other time.
     """
 
     value: Array
@@ -128,6 +130,7 @@ class Solution:
     steps: int = 0
     residuals: Array = field(default_factory=lambda: np.zeros(0))
     seconds: float = 0.0
+    gain: Array | None = None
 
 
 class System(Protocol):
@@ -195,7 +198,12 @@ class Reading:
     block_rows: int
     lanes: int = 1
     folds: int = 1
-    held_out: float | None = None  # share of rows in the second of two folds; None: equal folds
+    held_out: float | None = None  # share of rows outside the first fold; None: equal folds
+
+    @property
+    def few_left_out(self) -> bool:
+        """Whether the first fold has most rows, and several others share the rest."""
+        return self.held_out is not None and self.folds > 2
 
 
 class Progress(Protocol):

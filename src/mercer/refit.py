@@ -40,7 +40,8 @@ def resume(previous: Fit, request: Request) -> Fit:
     assert solver is not None
     system = system_of_fit(previous, request)
     outcome = _solved(system, previous, replace(request, previous=previous), solver, clock)
-    return replace(previous, **vars(outcome), seconds=clock.seconds)
+    # Models without folds would have to take as many steps.
+    return replace(previous, **vars(outcome), seconds=clock.seconds, left_out=None, intervals=None)
 
 
 def _solved(

@@ -44,6 +44,7 @@ class Fit:
     seconds: dict[str, float] = field(default_factory=dict)
     folds: list[Moments] | None = None  # None for the full kernel
     dual_rows: tuple[Array, Array] | None = None  # targets (n, k) and weights of the full kernel
+    residual_square: Array | None = None  # (k,) sum_i w_i (y_i - f_i)^2 of a fit by products
     path: SolverPath | None = None  # of an iterative solver
     run: Run | None = None  # to resume; not copied or stored
     combination: str = ""  # how shards were combined
@@ -82,6 +83,10 @@ class Fit:
             self.scores.check_state(len(self.alphas))
         if self.path is not None:
             self.path.check_state(self.solution.steps)
+        if self.residual_square is not None:
+            check_array(self.residual_square, "residual_square", (outputs,))
+            if np.any(self.residual_square < 0):
+                raise ValueError("residual_square must not be negative")
         self._check_sums(outputs)
 
     def _check_sums(self, outputs: int) -> None:

@@ -28,6 +28,7 @@ class Outcome:
     effective_dimension: float | None = None
     path: SolverPath | None = None
     run: Run | None = None
+    residual_square: Array | None = None
 
 
 def solve_directly(system: Any, work: Work) -> Outcome:
@@ -86,7 +87,8 @@ def solve_by_products(system: Any, work: Work) -> Outcome:
         )
     path = SolverPath(residuals=solution.residuals[1:])
     coefficients, constant = system.coefficients(solution.value)
-    return Outcome(coefficients, constant, solution, alpha, path=path)
+    left = system.residual_square(solution)
+    return Outcome(coefficients, constant, solution, alpha, path=path, residual_square=left)
 
 
 #: The function that solves a system, by what the solver needs.

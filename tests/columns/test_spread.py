@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from mercer.columns import ColumnSums, column_sums, quantile_scaling
+from mercer.columns.column_encoders import DateColumn
 from mercer.columns.scaling import StandardScaling
 from mercer.metric import learned_matrix
 from mercer.rows import ArraySource
@@ -46,6 +47,28 @@ def test_sparse_rows_stay_sparse_and_are_not_centered():
     scaled = total.scaling()(thin)
     assert sparse.issparse(scaled)
     np.testing.assert_allclose(scaled.toarray(), thin.toarray() / total.scale)
+
+
+def test_quantiles_of_values_that_differ_by_rounding_are_one():
+    noise = np.where(np.arange(10) % 2, 0.3, 0.1 + 0.2)[:, None]
+    assert len(np.unique(noise)) == 2
+    np.testing.assert_allclose(quantile_scaling(noise)(noise), 0.0, atol=1e-12)
+
+
+def test_days_that_are_weeks_apart_have_the_same_quantiles():
+    days = DateColumn(origin=18000.0, fill=18000.0, cycles=("week", "day"))
+    columns = days.encoded(np.arange(18000.0, 19400.0) + 0.5)[:, 1:]
+    assert [len(np.unique(column)) for column in columns.T] == [7, 7, 1, 1]
+    scaled = quantile_scaling(columns)(columns)
+    assert np.ptp(scaled.reshape(200, 7, 4), axis=0).max() == 0.0
+
+
+def test_slopes_of_quantiles_at_knots():
+    column = np.array([[0.0], [1.0], [3.0]])
+    scaling = quantile_scaling(column)
+    sides = [scaling.slope(column + sign * 1e-9) for sign in (1, -1)]
+    np.testing.assert_allclose(scaling.mean_slope(column), np.mean(sides, axis=0))
+    np.testing.assert_array_equal(scaling.slope(column), sides[1])
 
 
 def test_quantiles_bear_outliers_and_heavy_tails():

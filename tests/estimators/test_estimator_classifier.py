@@ -57,7 +57,7 @@ def test_probabilities_are_ones_and_agree_with_predictions(name, basis):
 def test_many_classes_are_one_regression_a_class(basis):
     signs = np.where(THREE[:, None] == np.arange(3), 1.0, -1.0)
     regressor = KernelRegressor(Gaussian(0.3), BASES[basis](), 1e-3).fit(X, signs)
-    fitted = model(basis).fit(X, THREE)
+    fitted = model(basis, calibration=None).fit(X, THREE)
     np.testing.assert_allclose(fitted.decision_function(NEW), regressor.predict(NEW), atol=1e-8)
     np.testing.assert_array_equal(fitted.predict(NEW), regressor.predict(NEW).argmax(axis=1))
 
@@ -65,7 +65,7 @@ def test_many_classes_are_one_regression_a_class(basis):
 @over_bases
 def test_two_classes_are_one_regression(basis):
     regressor = KernelRegressor(Gaussian(0.3), BASES[basis](), 1e-3).fit(X, 2.0 * TWO - 1)
-    fitted = model(basis).fit(X, TWO)
+    fitted = model(basis, calibration=None).fit(X, TWO)
     assert fitted.coef_.shape[1] == 1
     decision = fitted.decision_function(NEW)
     assert decision.shape == (40,)

@@ -122,10 +122,35 @@ EFFECTS = {
     "remember_rows": ({}, True, lambda m: m._remembered is not None),
 }
 
+#: The same for parameters that only classifiers have.
+OF_CLASSES = {
+    "class_weight": (
+        {"basis": "landmarks", "fit_intercept": False},
+        {1: 3.0},
+        lambda m: m.fit_.weight > len(X),
+    ),
+    "calibration": (
+        {"basis": "landmarks"},
+        "sigmoid",
+        lambda m: m.calibration_ is not None and m.calibration_.map.name == "sigmoid",
+    ),
+}
+
 
 def test_every_parameter_is_in_the_walk():
     assert set(EFFECTS) == set(KernelRegressor().get_params(deep=False))
-    assert set(EFFECTS) == set(KernelClassifier().get_params(deep=False))
+    assert set(EFFECTS) | set(OF_CLASSES) == set(KernelClassifier().get_params(deep=False))
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+def test_parameters_of_classifiers_take_effect(name):
+    before, value, shows = OF_CLASSES[name]
+    y = np.digitize(Y, [0.0])
+    settings = {"alpha": 1e-3, "random_state": 0, "calibration": None, **MEDIAN, **before}
+    model = KernelClassifier(**settings).fit(X, y)
+    assert not shows(model)
+    assert shows(model.set_params(**{name: value}).fit(X, y))
+    assert shows(KernelClassifier(**{**settings, name: value}).fit(X, y))
 
 
 @over_each(name=EFFECTS, cls=[KernelRegressor, KernelClassifier])

@@ -35,7 +35,12 @@ NEW = rows(12, seed=9)
 
 def cold(solver, basis, stop, **parameters):
     return KernelRegressor(
-        Gaussian(0.4), BASES[basis](), solver=SOLVERS[solver](stop), random_state=0, **parameters
+        Gaussian(0.4),
+        BASES[basis](),
+        solver=SOLVERS[solver](stop),
+        intervals=None,
+        random_state=0,
+        **parameters,
     )
 
 
@@ -211,6 +216,7 @@ def test_classes_go_on(basis, steps_made):
     X = rows()
     y = np.array(["low", "top"])[(X[:, 0] > 0.5).astype(int)]
     settings = {"kernel": Gaussian(0.4), "basis": BASES[basis](), "random_state": 0}
+    settings["calibration"] = None  # models without a fold make steps too
     model = KernelClassifier(solver=KCGM(StopAfter(2)), warm_start=True, **settings).fit(X, y)
     model.set_params(solver__stop=StopAfter(6)).fit(X, y)
     assert steps_made == [1, 2, 3, 4, 5, 6]

@@ -82,5 +82,7 @@ def test_scikit_learn(estimator, check):
 @pytest.mark.parametrize("kind", [KernelRegressor, KernelClassifier, KernelRanker])
 def test_weights_are_repeated_rows_where_none_is_left_out(kind, settings):
     """Also in the scaling of columns and in the bandwidth."""
+    if kind is KernelClassifier:  # its map is fitted to left-out rows
+        settings = {**settings, "calibration": None}
     check_sample_weight_equivalence_on_dense_data(kind.__name__, kind(**settings))
     check_sample_weight_equivalence_on_sparse_data(kind.__name__, kind(**settings))

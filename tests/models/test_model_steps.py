@@ -171,3 +171,14 @@ def test_any_entry_may_be_anything(path):
 def test_numbers_that_overflow_are_refused_without_a_warning(path):
     with pytest.raises(ModelFileError, match="overflow"):
         load(rewrite(path, tensor("basis.state.landmarks_", lambda a: 1.7e308 * np.sign(a - 0.5))))
+
+
+def test_files_from_before_residuals_were_kept(tmp_path):
+    model = KernelRegressor(Matern(1.5, 0.5), Landmarks(20), 1e-3, solver="pcg", random_state=0)
+    model.fit(X, np.sin(4 * X[:, 0]) + 0.1 * rng.standard_normal(60))
+    path = save(model, tmp_path / "model")
+    assert load(path).predict(X, return_std=True)[1].shape == (60,)
+    old = load(rewrite(path, lambda document, _: document["fit"]["found"].pop("residual_square")))
+    np.testing.assert_array_equal(old.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="the noise in y is not known"):
+        old.predict(X, return_std=True)

@@ -95,3 +95,21 @@ def test_a_row_that_is_not_finite_is_named_with_its_shard(basis, engine):
 def test_budgets_are_of_all_shards(engine):
     with pytest.raises(ValueError, match="at most the 600 rows"):
         labeller(shards=3, engine=engine, budget=601).fit(X)
+
+
+@over_pairs(
+    sampling=["variance", "random_variance"],
+    candidates=[2, None],
+    basis=["landmarks", "features"],
+    engine=["threads", "dask"],
+    indirect=["engine"],
+)
+def test_draws_by_variance_are_those_of_one_place(sampling, candidates, basis, engine):
+    settings = {"sampling": sampling, "candidates": candidates}
+    whole = labeller(basis, **settings).fit(X, labelled=[5, 300])
+    for shards in (2, 7):
+        found = labeller(basis, **settings, shards=shards, engine=engine)
+        found.fit(X, labelled=[5, 300])
+        np.testing.assert_array_equal(found.indices_, whole.indices_)
+        np.testing.assert_allclose(found.variance_, whole.variance_, rtol=1e-6)
+    np.testing.assert_array_equal(found.select(25), whole.select(25))

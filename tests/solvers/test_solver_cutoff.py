@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import mercer.moments.by_fold
+import mercer.sampling.folds
 import mercer.systems.by_kernel_matrix
 import reference
 from cases import KERNELS, Case, rows, targets, weights
@@ -93,7 +93,7 @@ def test_folds_are_folds_by_refitting(case, intercept, monkeypatch):
     def labels(n, n_splits, rng=None, held_out=None):
         return np.arange(n) * 7 % n_splits
 
-    monkeypatch.setattr(mercer.moments.by_fold, "fold_labels", labels)
+    monkeypatch.setattr(mercer.sampling.folds, "fold_labels", labels)
     monkeypatch.setattr(mercer.systems.by_kernel_matrix, "fold_labels", labels)
     X, Y, w = rows(), targets(rows(), 2) * [1.0, 30.0], weights()
     model = case.estimator(

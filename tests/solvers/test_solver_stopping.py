@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import mercer.moments.by_fold
+import mercer.sampling.folds
 import mercer.systems.by_kernel_matrix
 import reference
 from cases import SOLVERS, Case, rows, targets, weights
@@ -40,7 +40,7 @@ def dealt(monkeypatch):
             return np.arange(n) * 7 % n_splits
         return (np.arange(n) % 5 == 2).astype(int)
 
-    monkeypatch.setattr(mercer.moments.by_fold, "fold_labels", labels)
+    monkeypatch.setattr(mercer.sampling.folds, "fold_labels", labels)
     monkeypatch.setattr(mercer.systems.by_kernel_matrix, "fold_labels", labels)
     return labels
 

@@ -101,10 +101,10 @@ def _ends_of_text(levels: Array, encoder: ColumnEncoder) -> tuple[Any, Any]:
     """Return the range of text that reads as numbers or dates."""
     column = Coded(np.arange(len(levels)), levels)
     if isinstance(encoder, NumberColumn):
-        values = encoder.values(column)
+        values = encoder.quantities(column)
         return float(np.nanmin(values)), float(np.nanmax(values))
     if isinstance(encoder, DateColumn):
-        days = encoder.days(column)
+        days = encoder.quantities(column)
         return _dates(np.array([np.nanmin(days), np.nanmax(days)]))
     return None, None
 

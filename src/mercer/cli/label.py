@@ -32,6 +32,9 @@ from mercer.labelling import (
     write_sheet,
 )
 
+#: How rows are drawn unless --sampling says otherwise.
+LEVERAGE = "leverage"
+
 
 @with_groups
 def label(
@@ -44,6 +47,10 @@ def label(
     force: Force = False,
     budget: Annotated[
         int | None, typer.Option(help="How many rows to draw; may be left out with --import.")
+    ] = None,
+    sampling: Annotated[
+        str | None,
+        typer.Option(help="How rows are drawn: leverage, variance or random_variance."),
     ] = None,
     more: Annotated[
         Path | None,
@@ -73,7 +80,8 @@ def label(
         files.append(check_output(label_studio, [*inputs, *files], [".json"], "--label-studio"))
     names, before = split_names(table.columns), None if more is None else read_sheet(more)
     if before is not None:
-        given = {name: value for name, value in asdict(model).items() if _given(context, name)}
+        options = {**asdict(model), "sampling": sampling}
+        given = {name: value for name, value in options.items() if _given(context, name)}
         model, table, names = _resumed(before, given, table, more)
     pool = LabelPool(
         compute.reachable(data),
@@ -92,14 +100,22 @@ def label(
         _show(data, out, [*_rows_of(before, pool), *shown], files)
         return
     assert budget is not None
+    sampling = sampling or (LEVERAGE if before is None else _sampling_of(before))
     labeller = ImportanceLabeller(
-        **model.parameters(), **compute.parameters(), **table.parameters(), budget=budget, verbose=1
+        **model.parameters(),
+        **compute.parameters(),
+        **table.parameters(),
+        budget=budget,
+        sampling=sampling,
+        verbose=1,
     )
     if before is None:
         labeller.fit(pool.source)
     else:
         draw_again(labeller, pool, before).select(budget)
     settings = {**asdict(model), **_dialect(table)}
+    if sampling != LEVERAGE:
+        settings["sampling"] = sampling
     sheet = write_sheet(
         labeller,
         pool,
@@ -155,6 +171,11 @@ def _given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
+def _sampling_of(sheet: Sheet) -> str:
+    """Return how the rows of a sheet were drawn."""
+    return str(sheet.drawn.settings.get("sampling", LEVERAGE))
+
+
 def _dialect(table: TableOptions) -> dict[str, str]:
     """Return what was said of the file and its columns, for the record."""
     said = {name: getattr(table, name) for name in ("types", "delimiter", "decimal")}
@@ -168,13 +189,14 @@ def _resumed(
     drawn = before.drawn
     settings: dict[str, Any] = {name: drawn.settings.get(name) for name in asdict(ModelOptions())}
     rest = {name: drawn.settings.get(name) for name in ("types", "delimiter", "decimal")}
-    if not set(settings) <= set(drawn.settings) <= {*settings, *rest}:
+    if not set(settings) <= set(drawn.settings) <= {*settings, *rest, "sampling"}:
         raise ValueError(
             f"{more} must be a sheet of mercer label, got one written from Python: continue it "
             f"there"
         )
     known_id = None if drawn.pool.ids is None else drawn.id_name
     known = {**settings, **rest, "id": known_id, "columns": drawn.columns}
+    known["sampling"] = _sampling_of(before)
     asked = {**given, **{name: getattr(table, name) for name in rest}}
     asked |= {"id": table.ids, "columns": split_names(table.columns)}
     for name, value in asked.items():
@@ -208,6 +230,10 @@ def _summary(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> lis
     if len(rounds) > 1:
         draws += f" in {len(rounds)} rounds: {', '.join(f'{number:,}' for number in rounds)}"
     rows = f"{len(sheet.labels):,}, of which {labelled:,} are labelled already"
+    worth = [("effective sample size", f"{labeller.effective_sample_size_:.1f}")]
+    if labeller.variance_ is not None:
+        most, least = labeller.variance_.max(), labeller.variance_.min()
+        worth = [("variance when drawn", f"{most:.3g} to {least:.3g}"), ("weights", "all 1")]
     return [
         ("pool", f"{pool.source.n_rows:,} rows, {pool.source.n_features} features"),
         *table_rows(None if labeller.columns_ is None else labeller.columns_.encoding_),
@@ -217,7 +243,7 @@ def _summary(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> lis
         ("effective dimension", f"{labeller.effective_dimension_:.1f}"),
         ("draws", draws),
         ("different rows", rows if len(rounds) > 1 else f"{len(sheet.labels):,}"),
-        ("effective sample size", f"{labeller.effective_sample_size_:.1f}"),
+        *worth,
         ("seconds", f"{sum(seconds.values()):.2f}"),
         *((f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()),
     ]

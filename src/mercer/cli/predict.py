@@ -15,7 +15,8 @@ from mercer.cli.options import DialectOptions, Json, RawText, with_groups
 from mercer.cli.output import note, plain, print_json
 from mercer.cli.reading import on_disk, open_table
 from mercer.contracts import Array, RowSource
-from mercer.estimators import KernelClassifier
+from mercer.estimators import KernelClassifier, KernelRegressor
+from mercer.estimators.interval_predictions import intervals_of
 from mercer.models import load
 from mercer.rows import names_columns, open_rows
 from mercer.storage import TABLE_WRITERS
@@ -26,6 +27,8 @@ EXAMPLES = """Examples
 mercer predict houses new.csv > predictions.csv
 
 mercer predict houses new.csv --id house --out predictions.parquet
+
+mercer predict houses new.csv --interval 90 --out predictions.csv
 
 mercer predict houses new.csv --append --out with_predictions.csv
 
@@ -50,6 +53,14 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also estimate the probability of every class.")
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PERCENT",
+            help="Also write the interval that contains y with this probability, such as 90: "
+            "columns low, high and std (regression).",
+        ),
+    ] = None,
     ids: Annotated[
         str | None, typer.Option("--id", help="A column to write instead of the row number.")
     ] = None,
@@ -69,6 +80,8 @@ def predict(
     fitted: Any = load(model)
     if proba and not isinstance(fitted, KernelClassifier):
         raise ValueError(f"--proba needs a classifier, got a {type(fitted).__name__}: leave it out")
+    if interval is not None:
+        _check_interval(interval, fitted)
     named, data = data, on_disk(data, context)
     kept = _kept(data, dialect, ids, append)
     rows = model_rows(fitted, data, dialect)
@@ -77,7 +90,7 @@ def predict(
         text = not as_json and (out is None or out.suffix.lower() == ".csv")
         table = kept_columns(rows, kept, as_text=text)
     with finding_infinity(rows):
-        predicted = predictions(fitted, rows, proba)
+        predicted = predictions(fitted, rows, proba, interval)
     table |= _distinct(predicted, table, named)
     if as_json and out is None:
         parts = [plain(column) for column in table.values()]
@@ -88,6 +101,22 @@ def predict(
         print_json({"rows": rows.n_rows, "columns": list(table), "out": str(out)})
     elif out is not None:
         note(f"{rows.n_rows:,} predictions written to {out}")
+
+
+def _check_interval(interval: float, fitted: Any) -> None:
+    """Raise ValueError for a percentage that is none, or a model without intervals."""
+    if not isinstance(fitted, KernelRegressor):
+        raise ValueError(
+            f"--interval needs a regressor, got a {type(fitted).__name__}: leave it out"
+            + (", or use --proba" if isinstance(fitted, KernelClassifier) else "")
+        )
+    if not 0 < interval < 100:
+        raise ValueError(f"--interval must be between 0 and 100 percent, got {interval:g}")
+    if interval < 1:
+        raise ValueError(
+            f"--interval is in percent, got {interval:g}: use --interval {100 * interval:g}"
+        )
+    intervals_of(fitted)
 
 
 def _kept(data: Path, dialect: DialectOptions, ids: str | None, append: bool) -> list[str]:
@@ -126,8 +155,20 @@ def model_rows(model: Any, data: Path, dialect: DialectOptions) -> RowSource:
     return open_table(data, dialect, None, None, model.columns_.encoding_.needed)
 
 
-def predictions(model: Any, rows: RowSource, proba: bool) -> dict[str, Array]:
+def predictions(
+    model: Any, rows: RowSource, proba: bool, interval: float | None = None
+) -> dict[str, Array]:
     """Return the columns of the table of predictions."""
+    if interval is not None:
+        values = model.predict(rows).reshape(rows.n_rows, -1)
+        parts = (values, *model._interval_columns(rows, interval / 100))
+        names = ("prediction", "low", "high", "std")
+        outputs = values.shape[1]
+        return {
+            name if outputs == 1 else f"{name}_{i}": part[:, i]
+            for i in range(outputs)
+            for name, part in zip(names, parts, strict=True)
+        }
     if proba:
         probability = model.predict_proba(rows)
         table = {"prediction": model.classes_[probability.argmax(axis=1)]}

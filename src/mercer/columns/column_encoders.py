@@ -49,8 +49,35 @@ class ColumnEncoder:
         """Raise ValueError if the arrays do not fit together."""
 
 
+class QuantityColumn(ColumnEncoder):
+    """Base class for columns that are measured on a scale: numbers, and dates in days."""
+
+    fill: float
+    indicator: bool
+
+    def quantities(self, column: Column) -> Array:
+        """Return what was measured, NaN for gaps."""
+        raise TypeError(f"{type(self).__name__} does not define quantities()")
+
+    def encoded(self, quantities: Array) -> Array:
+        """Return the new columns of measured values."""
+        raise TypeError(f"{type(self).__name__} does not define encoded()")
+
+    def slopes(self, quantities: Array) -> Array:
+        """Return the derivatives of the new columns, of shape (n, width)."""
+        raise TypeError(f"{type(self).__name__} does not define slopes()")
+
+    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+        """Return the new columns."""
+        return self.encoded(self.quantities(column))
+
+    def unknown(self, column: Column) -> int:
+        """Return how many values are no measurement, but not missing either."""
+        return int((np.isnan(self.quantities(column)) & ~gaps_of(column)).sum())
+
+
 @dataclass(frozen=True)
-class NumberColumn(ColumnEncoder):
+class NumberColumn(QuantityColumn):
     """``x``, with gaps filled by the mean, and an indicator of gaps if they are many."""
 
     fill: float
@@ -62,23 +89,22 @@ class NumberColumn(ColumnEncoder):
         """Return the column itself, and whether it is missing."""
         return [name, f"{name} missing"] if self.indicator else [name]
 
-    def values(self, column: Column) -> Array:
+    def quantities(self, column: Column) -> Array:
         """Return the numbers, NaN for gaps and for what is no number."""
         if isinstance(column, Coded):
             parsed = parse_numbers(column.levels, self.style or NumberStyle(".", ""))
             return np.append(parsed, np.nan)[column.codes]
         return np.full(len(column), np.nan) if column.dtype.kind == "M" else column
 
-    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+    def encoded(self, quantities: Array) -> Array:
         """Return the filled numbers."""
-        values = self.values(column)
-        gaps = np.isnan(values)
-        filled = np.where(gaps, self.fill, values)
+        gaps = np.isnan(quantities)
+        filled = np.where(gaps, self.fill, quantities)
         return np.column_stack([filled, gaps]) if self.indicator else filled[:, None]
 
-    def unknown(self, column: Column) -> int:
-        """Return how many values are text that is no number, or dates."""
-        return int((np.isnan(self.values(column)) & ~gaps_of(column)).sum())
+    def slopes(self, quantities: Array) -> Array:
+        """Return 1 for the number itself."""
+        return np.tile([1.0, 0.0][: 1 + self.indicator], (len(quantities), 1))
 
     def describe(self) -> str:
         """Return the words."""
@@ -94,7 +120,7 @@ class NumberColumn(ColumnEncoder):
 
 
 @dataclass(frozen=True)
-class DateColumn(ColumnEncoder):
+class DateColumn(QuantityColumn):
     """Days since a first one, and the sine and cosine of cycles."""
 
     origin: float  # days since 1970
@@ -112,27 +138,33 @@ class DateColumn(ColumnEncoder):
             found += [f"{name} sin({cycle})", f"{name} cos({cycle})"]
         return found + ([f"{name} missing"] if self.indicator else [])
 
-    def days(self, column: Column) -> Array:
+    def quantities(self, column: Column) -> Array:
         """Return days since 1970, NaN for gaps and for what is no date."""
         if isinstance(column, Coded):
             parsed = parse_dates(column.levels, self.format or DateFormat.ISO)
             return np.append(as_days(parsed), np.nan)[column.codes]
         return as_days(column) if column.dtype.kind == "M" else np.full(len(column), np.nan)
 
-    def __call__(self, column: Column, folds: Array | None = None) -> Array:
+    def encoded(self, quantities: Array) -> Array:
         """Return the parts of the dates."""
-        days = self.days(column)
-        gaps = np.isnan(days)
-        days = np.where(gaps, self.fill, days)
+        gaps = np.isnan(quantities)
+        days = np.where(gaps, self.fill, quantities)
         parts = [days - self.origin] if self.elapsed else []
         for cycle in self.cycles:
-            angle = 2 * np.pi * days / CYCLES[cycle]
+            # The remainder is exact, so days that are weeks apart have the same sine.
+            angle = 2 * np.pi * np.remainder(days, CYCLES[cycle]) / CYCLES[cycle]
             parts += [np.sin(angle), np.cos(angle)]
         return np.column_stack([*parts, gaps] if self.indicator else parts)
 
-    def unknown(self, column: Column) -> int:
-        """Return how many values are text that is no date, or numbers."""
-        return int((np.isnan(self.days(column)) & ~gaps_of(column)).sum())
+    def slopes(self, quantities: Array) -> Array:
+        """Return the derivatives by a day."""
+        days = np.where(np.isnan(quantities), self.fill, quantities)
+        parts = [np.ones_like(days)] if self.elapsed else []
+        for cycle in self.cycles:
+            rate = 2 * np.pi / CYCLES[cycle]
+            angle = rate * np.remainder(days, CYCLES[cycle])
+            parts += [rate * np.cos(angle), -rate * np.sin(angle)]
+        return np.column_stack([*parts, 0 * days] if self.indicator else parts)
 
     def describe(self) -> str:
         """Return the words."""

@@ -20,11 +20,40 @@ from mercer.columns.column_encoders import ColumnEncoder
 from mercer.columns.column_statistics import BUCKETS
 from mercer.columns.row_folds import FOLDS, level_hashes
 from mercer.contracts import Array
-from mercer.rows.table import Column, as_text
+from mercer.rows.table import Coded, Column, as_text
 from mercer.validation import check_array
 
+#: The most levels that are tried as alternatives, where they have no indicators.
+ALTERNATIVES = 20
 
-class LevelColumn(ColumnEncoder):
+
+def evenly(levels: int) -> Array:
+    """Return at most 20 places among so many, evenly, with the first and the last.
+
+    >>> evenly(3), evenly(1000)[[0, 1, -1]]
+    (array([0, 1, 2]), array([  0,  53, 999]))
+    """
+    if levels <= ALTERNATIVES:
+        return np.arange(levels)
+    return np.linspace(0, levels - 1, ALTERNATIVES).round().astype(np.intp)
+
+
+class CategoryColumn(ColumnEncoder):
+    """Base class for columns whose values are one of several levels."""
+
+    def alternatives(self, column: Column) -> tuple[list[str], Array]:
+        """Return levels that a row could have instead, and what they become, (levels, width)."""
+        levels = np.sort(as_text(column).used().levels)
+        levels = levels[evenly(len(levels))]
+        codes = np.arange(len(levels))
+        return levels.tolist(), self(Coded(codes, levels))
+
+    def shares(self, means: Array, levels: int) -> Array:
+        """Return the share of rows of each alternative, by the means of the new columns."""
+        return np.full(levels, 1.0 / max(1, levels))
+
+
+class LevelColumn(CategoryColumn):
     """Base class for columns with a known list of levels."""
 
     levels: Array
@@ -82,6 +111,16 @@ class OneHotColumn(LevelColumn):
         found = (places[:, None] == np.arange(width)).astype(np.float64)
         return np.column_stack([found, gaps]) if self.indicator else found
 
+    def alternatives(self, column: Column) -> tuple[list[str], Array]:
+        """Return an indicator of every level, and of the rare ones together."""
+        labels = [*self.levels.tolist(), *(["(other)"] if len(self.rare) else [])]
+        return labels, np.eye(len(labels), len(labels) + self.indicator)
+
+    def shares(self, means: Array, levels: int) -> Array:
+        """Return the means of the indicators."""
+        found = np.maximum(means[:levels], 0.0)
+        return found / found.sum() if found.sum() > 0 else super().shares(means, levels)
+
     def describe(self) -> str:
         """Return the words."""
         rare = f", {len(self.rare)} rare ones together" if len(self.rare) else ""
@@ -131,6 +170,14 @@ class TargetColumn(LevelColumn):
         found = self.values[at] if folds is None else self.by_fold[folds, at]
         return np.where((places == -2)[:, None], self.prior, found)
 
+    def alternatives(self, column: Column) -> tuple[list[str], Array]:
+        """Return levels from the lowest to the highest mean of y; hashed ones are in the column."""
+        if self.hashed:
+            return super().alternatives(column)
+        order = np.argsort(self.values[:-1, 0], kind="stable")
+        order = order[evenly(len(order))]
+        return self.levels[order].tolist(), self.values[order]
+
     def shifted(self, origin: Array) -> TargetColumn:
         """Return the means of y, if these are the means of ``y - origin``."""
         parts = {name: getattr(self, name) + origin for name in ("values", "by_fold", "prior")}
@@ -151,7 +198,7 @@ class TargetColumn(LevelColumn):
 
 
 @dataclass(frozen=True)
-class HashColumn(ColumnEncoder):
+class HashColumn(CategoryColumn):
     """Levels hashed into a few columns, with a sign, so that y is not needed."""
 
     width: int = 16
@@ -198,6 +245,11 @@ class OrderedColumn(LevelColumn):
         places = self.places(column)
         filled = np.where(places < 0, self.fill, places)
         return np.column_stack([filled, places == -1]) if self.indicator else filled[:, None]
+
+    def alternatives(self, column: Column) -> tuple[list[str], Array]:
+        """Return levels in their order."""
+        places = evenly(len(self.levels))
+        return self.levels[places].tolist(), self(Coded(places, self.levels))
 
     def describe(self) -> str:
         """Return the words."""

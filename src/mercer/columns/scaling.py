@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -28,6 +29,10 @@ class Scaling:
     def slope(self, X: Rows) -> Array:
         """Return ``s_j'(x_j)``, of a shape that broadcasts against rows."""
         raise TypeError(f"{type(self).__name__} does not define slope()")
+
+    def mean_slope(self, X: Rows) -> Array:
+        """Return the mean of the slopes on both sides, which differ at kinks."""
+        return self.slope(X)
 
 
 @dataclass(frozen=True)
@@ -88,11 +93,45 @@ class QuantileScaling(Scaling):
         return out
 
     def slope(self, X: Rows) -> Array:
-        """Return the slope of the piece that each value lies in; 0 beyond the knots."""
+        """Return the slope of the piece that each value lies in; 0 beyond the knots.
+
+        At a knot, it is that of the piece below.
+        """
+        return self._slope(X, "left")
+
+    def mean_slope(self, X: Rows) -> Array:
+        """Return the slope, at a knot the mean of those of the pieces below and above."""
+        return (self._slope(X, "left") + self._slope(X, "right")) / 2
+
+    def _slope(self, X: Rows, side: Literal["left", "right"]) -> Array:
         X = np.asarray(X.toarray() if hasattr(X, "tocsr") else X, dtype=np.float64)
         slopes = np.diff(self.values, axis=1) / np.diff(self.knots, axis=1)
         slopes = np.pad(slopes, ((0, 0), (1, 1)))
         out = np.empty(X.shape)
         for column, knots in enumerate(self.knots):
-            out[:, column] = slopes[column][np.searchsorted(knots, X[:, column])]
+            out[:, column] = slopes[column][np.searchsorted(knots, X[:, column], side)]
         return out
+
+
+@dataclass(frozen=True)
+class MeanSlopes(Scaling):
+    """The same map, whose slope at a kink is the mean of those on both sides.
+
+    >>> scaling = QuantileScaling(np.array([[0.0, 1.0, 3.0]]), np.array([[-1.0, 0.0, 1.0]]))
+    >>> scaling.slope(np.array([[1.0]])), MeanSlopes(scaling).slope(np.array([[1.0]]))
+    (array([[1.]]), array([[0.75]]))
+    """
+
+    scaling: Scaling
+
+    def check_state(self, n_features: int) -> None:
+        """Check the map itself."""
+        self.scaling.check_state(n_features)
+
+    def __call__(self, X: Rows) -> Rows:
+        """Return the columns, mapped."""
+        return self.scaling(X)
+
+    def slope(self, X: Rows) -> Array:
+        """Return the mean slope."""
+        return self.scaling.mean_slope(X)

@@ -155,6 +155,9 @@ def quantile_scaling(sample: Array) -> QuantileScaling:
 
 def _knots(column: Array) -> tuple[Array, Array]:
     values, counts = np.unique(column, return_counts=True)
+    # Values that differ by rounding are one: their ranks would turn rounding into a spread.
+    apart = np.diff(values, prepend=-np.inf) > CONSTANT * np.abs(values)
+    values, counts = values[apart], np.add.reduceat(counts, np.flatnonzero(apart))
     rank = (np.cumsum(counts) - 0.5 * counts) / counts.sum()
     quantile = ndtri(np.clip(rank, TAIL, 1.0 - TAIL))
     mean = counts @ quantile / counts.sum()

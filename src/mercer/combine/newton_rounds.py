@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from mercer.combine.rounds import Rounds
-from mercer.contracts import Solution, Status, StepProgress
+from mercer.contracts import Array, Solution, Status, StepProgress
 from mercer.systems import MeanOfShards
 from mercer.validation import check_flag
 
@@ -83,6 +83,7 @@ class NewtonRounds(Rounds):
         """Return the solution after the rounds."""
         began = time.perf_counter()
         g, gradient = system.start, system.start_gradient()
+        at_g: Array | None = gradient
         norms, objective = [system.relative(gradient)], system.objective(g, gradient)
         step = kept = away = 0  # away: the first round that raises the objective
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow is seen in the objective
@@ -98,12 +99,13 @@ class NewtonRounds(Rounds):
                     away = away or step
                     if not (self.unstopped and np.isfinite(reached)):
                         break
-                g, objective, kept = ahead, reached, step
+                g, objective, kept, at_g = ahead, reached, step, gradient
         converged = kept == step and norms[-1] <= self.tolerance  # rounding may raise it, too
         if not kept and not np.any(g) and away:  # no round from zero is of use
-            g = system.average()
+            g, at_g = system.average(), None
         seconds = time.perf_counter() - began
-        found = Solution(g, Status.ITERATION_LIMIT, "", step, np.array(norms), seconds)
+        gain = None if at_g is None else np.einsum("ij,ij->j", g, system.b - at_g)
+        found = Solution(g, Status.ITERATION_LIMIT, "", step, np.array(norms), seconds, gain)
         if not away or converged:
             return self._ended(found, rounds, norms)
         return replace(

@@ -129,6 +129,7 @@ class Rounds(Combination):
             limit = self.rounds or request.rounds
             solution = self.run(system, limit, request.step_progress("rounds", "rounds"))
         coefficients, constant = model_of_rounds(basis, solution.value, request)
+        assert request.alpha is not None
         return self._record(
             rows,
             request,
@@ -138,6 +139,7 @@ class Rounds(Combination):
             coefficients=coefficients,
             intercept=constant,
             solution=solution,
+            residual_square=system.residual_square(solution, request.alpha),
             total_weight=system.weight,
             weight=system.weight,
             **path,

@@ -38,13 +38,14 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
     over n rows j(1), ..., j(n) that a labeller draws from a pool of N with probabilities q (Murata
     and Suzuki, 2021, *Gradient Descent in RKHS with Importance Labeling*, algorithms 1 and 2). This
     is active learning that asks for all labels of a round at once, before any model is fitted.
+    A labeller that draws by variance gives all rows the weight 1.
 
     Parameters
     ----------
     labeller : ImportanceLabeller
         Draws the rows.
     model : KernelRegressor, KernelClassifier, or any estimator that takes ``sample_weight``
-        Fitted to the drawn rows with their weights.
+        Fitted to the drawn rows with their weights. For draws by variance, any estimator.
     same_basis : bool
         Whether the model has the kernel of the labeller, with its bandwidth, and its functions: the
         same random features or landmarks score the pool and make up f (algorithm 2). A model on the
@@ -137,10 +138,9 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "labeller_")
         size = pool.shape[0] if hasattr(pool, "shape") else len(pool)
-        if size != len(self.labeller_.probability_):
+        if size != self.labeller_.n_pool_:
             raise ValueError(
-                f"the pool must be that of fit, with {len(self.labeller_.probability_)} rows, got "
-                f"{size}"
+                f"the pool must be that of fit, with {self.labeller_.n_pool_} rows, got {size}"
             )
         if identity_of(rows_of(pool, self.indices_)) != self._labelled:
             raise ValueError(
@@ -174,7 +174,10 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
     def _fitted(self, model: Any, pool: Any) -> Self:
         """Fit to all labelled rows; if that fails, the labels are kept."""
         self.__dict__.pop("model_", None)
-        model.fit(rows_of(pool, self.indices_), self.labels_, sample_weight=self.sample_weight_)
+        # A model may do without weights where all of them are 1.
+        takes = has_fit_parameter(model, "sample_weight")
+        weights = {"sample_weight": self.sample_weight_} if takes else {}
+        model.fit(rows_of(pool, self.indices_), self.labels_, **weights)
         if isinstance(getattr(model, "basis", None), ReusedBasis):
             model.basis = clone(self.model.basis)  # its functions are in basis_
         self.model_ = model
@@ -231,10 +234,11 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         check_flag(self.same_basis, "same_basis")
         check_flag(self.same_alpha, "same_alpha")
         check_choice(self.weight_type, "weight_type", WEIGHT_TYPES)
-        if not has_fit_parameter(self.model, "sample_weight"):
+        weighs = getattr(self.labeller, "sampling", "leverage") == "leverage"
+        if weighs and not has_fit_parameter(self.model, "sample_weight"):
             raise TypeError(
                 f"the model must take sample_weight in fit, which {type(self.model).__name__} does "
-                f"not: rows drawn by importance need their weights"
+                f"not: rows drawn by leverage scores need their weights"
             )
         if (self.same_basis or self.same_alpha) and not isinstance(self.model, KernelEstimator):
             raise TypeError(

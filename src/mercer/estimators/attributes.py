@@ -138,7 +138,13 @@ class FittedAttributes(BaseEstimator):
         label = getattr(scores, "label", "") or as_criterion(self.selection).label
         columns = getattr(self, "columns_", None)
         encoding = None if columns is None else columns.encoding_
-        return summarize(type(self).__name__, self.fit_, label, self._targets, encoding)
+        name, words = type(self).__name__, self._probabilities()
+        return summarize(name, self.fit_, label, self._targets, encoding, words)
+
+    def _probabilities(self) -> str:
+        """Return what a summary says of probabilities; nothing if there are none."""
+        known = getattr(self, "calibration_", None)
+        return "" if known is None else str(known.describe())
 
 
 def cv_results_of(found: Fit, factor: float, selection: Any) -> dict[str, Any] | None:

@@ -83,9 +83,12 @@ class TruncatedRidge(KernelRegressor):
         if self.cv_results_ is not None:
             self.cv_results_["alpha"] = self.cv_results_["alpha"] / self._ratio
 
-    def predict(self, X: Any) -> Array:
-        """Return f(x), clipped to [-Y, Y]."""
-        return np.clip(super().predict(X), -self.bound_, self.bound_)
+    def predict(self, X: Any, return_std: bool = False, include_noise: bool = False) -> Any:
+        """Return f(x), clipped to [-Y, Y], and if asked for its standard deviation before that."""
+        found = super().predict(X, return_std, include_noise)
+        mean, *std = found if return_std else (found,)
+        clipped = np.clip(mean, -self.bound_, self.bound_)
+        return (clipped, *std) if return_std else clipped
 
 
 class EigenfunctionRegressor(RegressorMixin, BaseEstimator):

@@ -38,6 +38,12 @@ def can_add_rows(estimator: Any) -> bool:
             "partial_fit and forget add weights as they are, but those of weight_type="
             f"{estimator.weight_type!r} are relative to all rows: use weight_type='frequency'"
         )
+    if isinstance(estimator.class_weight, str):
+        raise AttributeError(
+            "class_weight='balanced' is not supported by partial_fit and forget, because it "
+            "depends on all rows: pass a dict of weights, such as those of "
+            "sklearn.utils.class_weight.compute_class_weight('balanced', classes=classes, y=y)"
+        )
     basis = as_basis(estimator.basis) if estimator.basis != "auto" else None
     if (basis is not None and basis.dual) or is_pairwise(estimator.kernel):
         raise AttributeError(

@@ -8,9 +8,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.bases import BasisTransformer
+from mercer.combine import Combination
 from mercer.contracts import Array, Targets
 from mercer.estimators.batches import can_add_rows
+from mercer.estimators.calibrating import Calibration, calibration_by, calibration_of
+from mercer.estimators.explaining import explain, explained_class
 from mercer.estimators.inputs import Given
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.locking import one_at_a_time
@@ -18,6 +23,12 @@ from mercer.estimators.planning import plan
 from mercer.estimators.predicting import staged_values
 from mercer.estimators.target_kinds import Classes
 from mercer.estimators.targets import ClassTargets
+from mercer.inference.probability_map import by_class
+from mercer.kernels import Kernel
+from mercer.request import LeaveOut
+from mercer.result import Fit
+from mercer.selection import Criterion
+from mercer.solvers import BaseSolver
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -26,14 +37,35 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     .. math:: \\min_{f_1 .. f_k} \\; \\frac1W \\sum_i \\sum_c w_i (f_c(x_i) - y_{ic})^2
               + \\alpha \\sum_c \\|f_c\\|_H^2, \\qquad y_{ic} = \\pm 1
 
-    The class with the largest f_c is predicted; two classes need only one function. All classes
-    share one factorization, so many classes cost little more than two. The parameters are those of
-    :class:`KernelRegressor`.
+    The most probable class is predicted; two classes need only one function. All classes
+    share one factorization, so many classes cost little more than two. Probabilities are scores
+    that are mapped so as to have the least log loss on rows left out of the fit: no rows have to be
+    held out for them.
+
+    Parameters
+    ----------
+    kernel, basis, alpha, metric, scale, columns, missing, unlabelled, alphas, selection, solver,
+    fit_intercept, weight_type, dtype, memory_limit, random_state, warm_start, verbose, shards,
+    shuffle, combine, rounds, engine, checkpoint, remember_rows
+        As in :class:`KernelRegressor`.
+    class_weight : None, "balanced" or dict
+        Weights of classes, which multiply ``sample_weight``, as in scikit-learn: by class, with 1
+        for those a dict does not name, or in inverse proportion to the weight of each class.
+        Probabilities are then those of the weighted rows (:doc:`/howto/probabilities`).
+    calibration : "auto", "power", "temperature", "sigmoid", "platt" or None
+        The map of scores to probabilities (:mod:`mercer.inference.calibration`). "power" has a
+        slope of the score and one of the logarithm of ``(1 + f) / 2``, "temperature" the first of
+        them, "sigmoid" (or "platt") the first and an offset for each class; "auto" is "power", with
+        offsets if they clearly help. None takes scores as least-squares estimates of probabilities.
 
     Attributes
     ----------
     classes_ : array of shape (k,)
         Class labels, sorted.
+    calibration_ : Calibration or None
+        The map, and how good its probabilities are on rows that were left out; None if it is off,
+        if the fit has no such rows, and after rows were added or forgotten
+        (:meth:`calibrate` fits a new one).
     alpha_, cv_results_, effective_dimension_, basis_, kernel_, coef_, intercept_, moments_, fit_
         As in :class:`KernelRegressor`.
     metric_, feature_importances_, search_results_
@@ -53,6 +85,68 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     """
 
     _targets: ClassTargets
+    calibration_: Calibration | None
+
+    def __init__(
+        self,
+        kernel: str | Kernel = "auto",
+        basis: str | BasisTransformer = "auto",
+        alpha: float | str = "auto",
+        *,
+        metric: Any = "auto",
+        scale: str | None = "auto",
+        columns: Any = "auto",
+        missing: str = "fill",
+        unlabelled: str = "drop",
+        alphas: Any = None,
+        selection: str | Criterion = "auto",
+        solver: str | BaseSolver = "auto",
+        fit_intercept: bool = True,
+        weight_type: str = "frequency",
+        class_weight: Any = None,
+        calibration: str | None = "auto",
+        dtype: str = "auto",
+        memory_limit: int | float | str = "auto",
+        random_state: Any = None,
+        warm_start: bool = False,
+        verbose: int = 0,
+        shards: int | None = None,
+        shuffle: bool = True,
+        combine: str | Combination = "sum",
+        rounds: int = 8,
+        engine: Any = None,
+        checkpoint: Any = None,
+        remember_rows: bool = False,
+    ) -> None:
+        super().__init__(
+            kernel=kernel,
+            basis=basis,
+            alpha=alpha,
+            metric=metric,
+            scale=scale,
+            columns=columns,
+            missing=missing,
+            unlabelled=unlabelled,
+            alphas=alphas,
+            selection=selection,
+            solver=solver,
+            fit_intercept=fit_intercept,
+            weight_type=weight_type,
+            dtype=dtype,
+            memory_limit=memory_limit,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+            shards=shards,
+            shuffle=shuffle,
+            combine=combine,
+            rounds=rounds,
+            engine=engine,
+            checkpoint=checkpoint,
+            remember_rows=remember_rows,
+        )
+        self.class_weight = class_weight
+        self.calibration = calibration
 
     def _kind(self) -> Classes:
         return Classes()
@@ -60,6 +154,13 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def _take_targets(self, targets: Targets) -> None:
         super()._take_targets(targets)
         self.classes_ = self._targets.classes
+
+    def _leave_out(self) -> LeaveOut | None:
+        return None if self.calibration is None else LeaveOut()
+
+    def _adopt(self, found: Fit) -> None:
+        super()._adopt(found)
+        self.calibration_ = calibration_of(found, self.calibration)
 
     @available_if(can_add_rows)
     @one_at_a_time
@@ -83,6 +184,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return self._with_rows(given, sign=1)
 
     plan = plan
+    explain, _explained = explain, explained_class
+
+    def _probabilities(self) -> str:
+        return super()._probabilities() or "least squares, not calibrated: see calibrate(X, y)"
 
     def decision_function(self, X: Any) -> Array:
         """Return f(x), of shape (n,) for two classes and (n, k) for more."""
@@ -94,7 +199,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             yield self._one_column(values)
 
     def predict(self, X: Any) -> Array:
-        """Return the class with the largest f_c(x)."""
+        """Return the most probable class: of the largest f_c(x), unless the map has offsets."""
         return self._largest(self._decide(X))
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
@@ -106,21 +211,54 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def _largest(self, values: Array) -> Array:
-        codes = (values[:, 0] > 0).astype(int) if len(self.classes_) == 2 else values.argmax(axis=1)
-        return np.asarray(self.classes_[codes])
+        known = self.calibration_
+        scores = by_class(values) if known is None else known.map.logits(values)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> Array:
-        """Return least-squares estimates of the class probabilities.
+        """Return the probability of each class, of shape (n, k).
 
-        The best f_c for the square loss is ``2 P(c | x) - 1``, so ``(1 + f_c(x)) / 2`` estimates
-        P(c | x). The vector is projected onto the probability simplex (nonnegative, sum 1). These
-        estimates are consistent but not calibrated for small samples: if probabilities matter, wrap
-        the model in scikit-learn's ``CalibratedClassifierCV``.
+        They are those of the map in ``calibration_``, which was fitted to scores of rows that were
+        left out (:mod:`mercer.inference.calibration`). Without it they are least-squares estimates:
+        the best f_c for the square loss is ``2 P(c | x) - 1``, so ``(1 + f_c(x)) / 2``, projected
+        onto the probability simplex, is consistent, but not calibrated for small samples.
         """
         values = self._decide(X)
-        if len(self.classes_) == 2:
-            values = np.hstack([-values, values])
-        return project_to_simplex((1.0 + values) / 2.0)
+        if self.calibration_ is not None:
+            return self.calibration_.map.probabilities(values)
+        return project_to_simplex((1.0 + by_class(values)) / 2.0)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of the probabilities, of shape (n, k)."""
+        return self._log_probabilities(self._decide(X))
+
+    def _log_probabilities(self, values: Array) -> Array:
+        if self.calibration_ is not None:
+            return self.calibration_.map.log_probabilities(values)
+        with np.errstate(divide="ignore"):  # projections have zeros
+            return np.asarray(np.log(project_to_simplex((1.0 + by_class(values)) / 2.0)))
+
+    @one_at_a_time
+    def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the map of probabilities to rows that the model has not seen; f does not change.
+
+        For a model without a map of its own (after :meth:`partial_fit` or :meth:`forget`, from
+        rounds, or with ``calibration=None``), and for rows of another population:
+        probabilities are those among these rows. ``calibration`` names the map; None is "auto".
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`. Weights of classes do not count.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "fit_")
+        given = Given(X, y, sample_weight)
+        self.calibration_ = calibration_by(self, given)
+        return self
 
 
 def project_to_simplex(values: Array) -> Array:

@@ -24,6 +24,7 @@ FIXED = (
     "missing",
     "fit_intercept",
     "weight_type",
+    "class_weight",
     "solver",
 )
 _AS_OBJECTS = {"kernel": as_kernel, "basis": as_basis}

@@ -147,6 +147,15 @@ class IntervalPredictions:
         self.fit_ = replace(found, intervals=replace(split, rows=rows, row_scale=row_scale))
         return self
 
+    def _interval_columns(self, X: Any, coverage: float) -> tuple[Array, Array, Array]:
+        """Return the ends of intervals and the deviations of y given x, each (n, outputs)."""
+        intervals, tail = intervals_of(self), (1.0 - check_coverage(coverage)) / 2
+        values, novelty = self._evaluated(intervals, X)
+        ends = intervals.quantiles(values, novelty, [tail, 1.0 - tail])
+        scale, origin = self._targets.scale, getattr(self._targets, "origin", 0.0)
+        low, high = (np.asarray(end * scale + origin) for end in (ends[:, 0], ends[:, 1]))
+        return low, high, np.asarray(intervals.deviations(values, novelty) * scale)
+
     def _quantiles(self, X: Any, levels: Sequence[float]) -> Array:
         """Return quantiles of shape (n, levels, outputs), in the units of y."""
         intervals = intervals_of(self)

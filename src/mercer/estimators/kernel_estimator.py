@@ -48,6 +48,10 @@ class KernelEstimator(FittedAttributes):
     (:meth:`_request`), and the rows, which :func:`~mercer.estimators.sharding.opened_rows` opens.
     """
 
+    # Parameters that only classifiers have.
+    class_weight: Any = None
+    calibration: str | None = None
+
     columns_: TableEncoder | None
     _fitted_to: str | None
     _notes: dict[str, str]  # what the command line says of a fit: its target, its test score

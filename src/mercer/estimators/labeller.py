@@ -2,50 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.columns import TableEncoder, column_sums
-from mercer.contracts import Array, RowSource
-from mercer.engines import as_engine
+from mercer.contracts import Array
 from mercer.estimators.drawn_rows import remember
 from mercer.estimators.encoding import asked_encoder, with_encoded_columns
-from mercer.estimators.inputs import (
-    check_features,
-    takes_tables,
-    unchanged_on_error,
-    validated_rows,
-)
+from mercer.estimators.inputs import takes_tables, unchanged_on_error
 from mercer.estimators.pool_dimension import PoolDimension
-from mercer.estimators.pool_penalty import TargetFacts, facts_of_pilot, given_facts
-from mercer.estimators.pool_rows import NoTargets, has_other_columns, nothing, pooled_shard
-from mercer.estimators.pool_scores import PoolScores, score_pool
-from mercer.estimators.progress import progress_bar
-from mercer.estimators.regressor import KernelRegressor
-from mercer.estimators.targets import RegressionTargets
+from mercer.estimators.pool_draws import Draws, LeverageDraws, Wanted
+from mercer.estimators.pool_penalty import facts_for
+from mercer.estimators.pool_rows import (
+    NoTargets,
+    has_other_columns,
+    open_pool,
+    placed,
+    pooled_shard,
+)
+from mercer.estimators.pool_scores import PoolScores, pool_request, score_pool
+from mercer.estimators.variance_draws import (
+    VarianceDraws,
+    check_candidates,
+    check_labelled,
+    random_draws_of_pool,
+)
 from mercer.kernels import InMetric, Kernel, Metric, as_kernel
 from mercer.plan import parse_memory
-from mercer.request import OneStream, Request
 from mercer.result import Clock
-from mercer.rows import ArraySource, open_rows
-from mercer.rows.pools import Pool
+from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
-from mercer.rows.shards import cut
-from mercer.selection import LeaveOneOut
 from mercer.validation import LARGEST, check_choice, check_count, check_number
 
 #: Labels per effective dimension, if alpha is chosen automatically.
 LABELS = 5
+#: Ways to draw rows, by name.
+SAMPLINGS: dict[str, Callable[..., Draws]] = {
+    "leverage": LeverageDraws.of_pool,
+    "variance": VarianceDraws.of_pool,
+    "random_variance": random_draws_of_pool,
+}
 
 
 class ImportanceLabeller(BaseEstimator):
-    """Draw rows of a pool to label, by their leverage scores (CRED).
+    """Draw rows of a pool to label, by their leverage scores (CRED) or by their variance.
 
     .. math:: c_j = \\| (\\Sigma_N + \\alpha)^{-1/2} \\varphi(x_j) \\|^2
               + \\frac{\\rho_j}{\\alpha + \\rho_j / N}, \\qquad
@@ -62,6 +68,16 @@ class ImportanceLabeller(BaseEstimator):
     and counts twice. Always fit with the weights: without them, the fit is for a different
     distribution than the pool, which introduces bias if the model is misspecified.
 
+    ``sampling="variance"`` is uncertainty sampling instead: rows are taken one by one, each where a
+    Gaussian process with covariance K is least certain given the set L of rows before,
+
+    .. math:: v_L(x) = K(x, x) - k_L(x)' (K_{LL} + n \\alpha I)^{-1} k_L(x)
+
+    with n the number of labels after the first round (:mod:`mercer.sampling.posterior_variance`).
+    This depends on the rows alone, not on their labels, so that a round is asked for at once, and
+    no row is drawn twice. Such rows are no sample of the pool: all weights are 1, and there are no
+    probabilities. Of equal variances, the first row is taken.
+
     Parameters
     ----------
     kernel, basis, columns, missing, dtype, memory_limit, random_state, verbose
@@ -76,6 +92,15 @@ class ImportanceLabeller(BaseEstimator):
         ``radius``, or for a labelled pilot (see :meth:`fit`).
     budget : int
         Number of draws in the first round.
+    sampling : "leverage", "variance" or "random_variance"
+        How rows are drawn: independently with the probabilities q, by the largest variance, or at
+        random in proportion to the variance, which follows the pool more closely. The variance is
+        that of the kernel itself, for any landmarks, or of the random features.
+    candidates : int, "all" or None
+        Of draws by variance: how many rows are looked at for each label, as in :class:`Landmarks`.
+        They are drawn in proportion to c, and are all rows of a small pool. None means 20, at least
+        10,000 in all. As many numbers as labels are kept for each of them, and fewer are looked at
+        if that takes more than ``memory_limit``.
     r, noise, radius : float or None
         For ``alpha="theory"`` without a pilot: the smoothness of the target, in (0, 1] (1/2 means a
         finite norm), the variance of the noise in y, and the norm of the target in the space of the
@@ -93,8 +118,13 @@ class ImportanceLabeller(BaseEstimator):
         The weight of each row in ``indices_``.
     count_ : array
         How often each row was drawn.
-    probability_ : array of shape (N,)
-        q, the probability of each row.
+    probability_ : array of shape (N,) or None
+        q, the probability of each row; None for draws by variance.
+    variance_ : array or None
+        For draws by variance, v of each row in ``indices_`` when it was drawn; with "variance", the
+        larger, the earlier.
+    n_pool_ : int
+        N, the number of rows of the pool.
     n_draws_ : int
         Number of draws in all rounds.
     alpha_, effective_dimension_ : float
@@ -127,6 +157,8 @@ class ImportanceLabeller(BaseEstimator):
         alpha: float | str = "auto",
         budget: int = 100,
         *,
+        sampling: str = "leverage",
+        candidates: int | str | None = None,
         r: float | None = None,
         noise: float | None = None,
         radius: float | None = None,
@@ -143,6 +175,8 @@ class ImportanceLabeller(BaseEstimator):
         self.basis = basis
         self.alpha = alpha
         self.budget = budget
+        self.sampling = sampling
+        self.candidates = candidates
         self.r = r
         self.noise = noise
         self.radius = radius
@@ -155,7 +189,13 @@ class ImportanceLabeller(BaseEstimator):
         self.shards = shards
         self.engine = engine
 
-    def fit(self, X: Any, y: Any = None, pilot: tuple[Any, Any] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        pilot: tuple[Any, Any] | None = None,
+        labelled: Any = None,
+    ) -> Self:
         """Compute the scores of a pool and draw the first round.
 
         Parameters
@@ -168,6 +208,9 @@ class ImportanceLabeller(BaseEstimator):
         pilot : (X, y) or None
             Rows with labels that are numbers, for ``alpha="theory"``: a fit to them estimates the
             noise and the radius, and with at least 320 rows r.
+        labelled : array of int or None
+            Numbers of rows of the pool that have a label already, for draws by variance: they are
+            not drawn, and rows near them are less uncertain.
 
         Returns
         -------
@@ -177,26 +220,21 @@ class ImportanceLabeller(BaseEstimator):
         if pilot is not None and self.alpha != "theory":
             raise ValueError(f"a pilot is for alpha='theory', got alpha={self.alpha!r}")
         with unchanged_on_error(self):
-            self._facts = self._target_facts(pilot)
+            self._facts = None if self.alpha != "theory" else facts_for(self, pilot)
             rng = as_generator(self.random_state)
             # Seed before any other draw, so that scoring does not change which rows are drawn.
             draws = np.random.default_rng(int(rng.integers(2**62)))
-            source = self._pool(X, y)
+            source = open_pool(self, X, y)
             if self.budget > source.n_rows:
                 raise ValueError(
                     f"budget must be at most the {source.n_rows} rows of the pool, got "
                     f"{self.budget}: to label all rows, no labeller is needed"
                 )
-            found = self._scored(source, rng)
-            total = float(found.scores.sum())
-            if not total > 0:
-                raise ValueError(
-                    "no row has a positive score: the basis is 0 at all rows; check the kernel "
-                    "and the scale of the columns"
-                )
-            mean = total / source.n_rows
-            self.probability_ = (found.scores + mean) / (2 * total)
-            self.probability_ /= self.probability_.sum()
+            known = check_labelled(self, labelled, source.n_rows)
+            wanted = Wanted(self.budget + len(known), known, self.candidates, self.memory_limit)
+            with placed(self, source) as rows:
+                found, self._draws = self._scored(rows, rng, wanted, draws)
+            self.probability_, self.n_pool_ = self._draws.probability, source.n_rows
             self.alpha_ = found.alpha
             self.effective_dimension_ = found.effective_dimension
             self.basis_, self.seconds_ = found.basis, found.seconds
@@ -204,29 +242,34 @@ class ImportanceLabeller(BaseEstimator):
             self.n_draws_ = 0
             self._drawn = np.zeros(source.n_rows, dtype=np.int64)
             self._rng = draws
-            self._drawn_from = source if isinstance(source, ArraySource) else None
-            self.select(self.budget)
+            weighted = self.probability_ is not None
+            self._drawn_from = source if weighted and isinstance(source, ArraySource) else None
+            clock = Clock()
+            with clock.stage("draws"):
+                self.select(self.budget)
+            if not weighted:  # otherwise it takes no time
+                self.seconds_ = {**self.seconds_, **clock.seconds}
         return self
 
     def select(self, budget: int | None = None) -> Array:
         """Draw another round; return the new rows to label.
 
         Rows that were drawn before are not returned again: their labels are known, and only their
-        weights increase. ``indices_`` and ``sample_weight_`` cover all rounds.
+        weights increase. ``indices_`` and ``sample_weight_`` cover all rounds. Draws by variance
+        go on as if they had not stopped: two rounds are the rows of one that is as long.
         """
-        check_is_fitted(self, "probability_")
+        check_is_fitted(self, "n_pool_")
         number = check_count(self.budget if budget is None else budget, "budget")
-        chosen = np.searchsorted(np.cumsum(self.probability_), self._rng.random(number))
-        chosen = np.minimum(chosen, len(self.probability_) - 1)
+        chosen, self._draws = self._draws.drawn(number, self._rng)
         new = np.unique(chosen)
         new = new[self._drawn[new] == 0]
         self._drawn = self._drawn + np.bincount(chosen, minlength=len(self._drawn))
         self.n_draws_ += number
         self.indices_ = np.flatnonzero(self._drawn)
         self.count_ = self._drawn[self.indices_]
-        pool = len(self.probability_)
-        self.sample_weight_ = self.count_ / (pool * self.probability_[self.indices_])
-        if self._drawn_from is not None and len(self.indices_) < pool:
+        self.sample_weight_ = self._draws.weights(self.indices_, self.count_)
+        self.variance_ = self._draws.variances(self.indices_)
+        if self._drawn_from is not None and len(self.indices_) < self.n_pool_:
             remember(self._drawn_from.take(self.indices_))
         return np.asarray(new)
 
@@ -257,6 +300,8 @@ class ImportanceLabeller(BaseEstimator):
         else:
             check_number(self.alpha, "alpha", above=0.0, maximum=LARGEST)
         check_count(self.budget, "budget")
+        check_choice(self.sampling, "sampling", list(SAMPLINGS))
+        check_candidates(self.candidates, self.sampling)
         asked_encoder(self)
         check_choice(self.dtype, "dtype", ["auto", "float32", "float64"])
         parse_memory(self.memory_limit)
@@ -269,80 +314,27 @@ class ImportanceLabeller(BaseEstimator):
         if not (isinstance(self.basis, str) and self.basis == "auto"):
             as_basis(self.basis)
 
-    def _pool(self, X: Any, y: Any) -> RowSource:
-        if isinstance(X, RowSource):
-            source = X
-            if not takes_tables(self) and getattr(X, "raw", False):
-                source = X.as_numbers()  # type: ignore[attr-defined]
-        elif isinstance(X, (str, bytes)) or hasattr(X, "__fspath__"):
-            target = y if isinstance(y, str) else None
-            source = open_rows(X, target=target, raw=takes_tables(self))
-        else:
-            rows = validated_rows(self, X, reset=True)
-            names = getattr(self, "feature_names_in_", None)
-            return ArraySource(rows, feature_names=names)
-        check_features(self, source, reset=True)
-        return source
-
-    def _scored(self, pool: RowSource, rng: np.random.Generator) -> PoolScores:
-        with progress_bar(self.verbose) as progress:
-            if self.shards is None and self.engine is None:
-                return self._scored_rows(RowSet.in_one_place(pool, progress), rng)
-            engine = as_engine(self.engine)
-            try:
-                # Consecutive rows, so that the draws do not depend on the number of shards.
-                shards = [
-                    replace(shard, source=shard.source.source)  # type: ignore[attr-defined]
-                    for shard in cut(Pool(pool), self.shards or 2 * engine.width)
-                ]
-                return self._scored_rows(RowSet.over_shards(engine, shards, nothing), rng)
-            finally:
-                if engine is not self.engine and hasattr(engine, "close"):
-                    engine.close()
-
-    def _scored_rows(self, rows: RowSet, rng: np.random.Generator) -> PoolScores:
-        """Encode the columns, and score the rows by the kernel."""
-        seed = getattr(self.basis, "random_state", None)
+    def _scored(
+        self, rows: RowSet, rng: np.random.Generator, wanted: Wanted, draws: np.random.Generator
+    ) -> tuple[PoolScores, Draws]:
+        """Encode the columns, score the rows by the kernel, and get ready to draw."""
         kernel, clock = as_kernel(self.kernel), Clock()
         with clock.stage("columns"):
             no_targets = NoTargets(np.zeros(1), np.ones(1), False)
             rows = with_encoded_columns(self, rows, no_targets, first=True)
             if has_other_columns(self.columns_) and kernel.may_scale and not kernel.has_units:
                 kernel = InMetric(kernel, Metric(column_sums(rows).scaling(), None))
-        request = Request(
-            RegressionTargets(np.zeros(1), np.ones(1), False),
-            kernel=kernel,
-            basis=self.basis,
-            criterion=LeaveOneOut(),  # scoring needs a second pass over the rows
-            intercept=False,
-            dtype=self.dtype,
-            memory_limit=self.memory_limit,
-            needs_sums=True,
-            # A basis with a seed uses its own.
-            seeds=OneStream(rng if seed is None else as_generator(seed)),
-        )
-        found = score_pool(rows.derived(pooled_shard), request, self._alpha)
+        rows = rows.derived(pooled_shard)
+        request = pool_request(self, kernel, rng)
+        found = score_pool(rows, request, lambda pool: self._alpha(pool, wanted.labels))
         if has_other_columns(self.columns_):
             found = replace(found, seconds={**clock.seconds, **found.seconds})
-        return found
+        return found, SAMPLINGS[self.sampling](found, rows, wanted, draws)
 
-    def _target_facts(self, pilot: tuple[Any, Any] | None) -> TargetFacts | None:
-        """Return what ``alpha="theory"`` knows of the target."""
-        if self.alpha != "theory":
-            return None
-        if pilot is None:
-            return given_facts(self.r, self.noise, self.radius)
-        kernel = clone(as_kernel(self.kernel))
-        kernel.set_params(**dict.fromkeys(kernel.parameters_with("auto"), "median"))
-        model = KernelRegressor(
-            kernel, metric=None, scale=None, columns=self.columns, missing=self.missing
-        )
-        return facts_of_pilot(model.set_params(random_state=0), *pilot, self.r)
-
-    def _alpha(self, pool: PoolDimension) -> float:
+    def _alpha(self, pool: PoolDimension, labels: int) -> float:
         """Return alpha, as given, by the effective dimension, or by theory."""
         if not isinstance(self.alpha, str):
             return float(self.alpha)
         if self._facts is None:
-            return pool.alpha_at(self.budget / LABELS)
-        return self._facts.penalty(pool, self.budget)
+            return pool.alpha_at(labels / LABELS)
+        return self._facts.penalty(pool, labels)

@@ -161,7 +161,7 @@ class MetricDisplay:
         values = self.importances[shown]
         self.bars_ = axes.barh(places, values, height=0.68, color=BLUE)
         axes.bar_label(self.bars_, [_share(value) for value in values], padding=3, fontsize="small")
-        axes.set_yticks(places, [_short(self.feature_names[at]) for at in shown])
+        axes.set_yticks(places, [short_name(self.feature_names[at]) for at in shown])
         axes.set_ylim(len(shown) - 0.5, -0.5)
         axes.set_xlim(0, 1.18 * max(values.max(initial=0.0), 1e-300))
         left_out = len(self.importances) - len(shown)
@@ -220,7 +220,7 @@ def _pair(ax: Any) -> tuple[Any, Any]:
     return axes[0], axes[1]
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
     """Return a name with an ellipsis in its middle if it is long: names often differ at the end."""
     if len(name) <= LETTERS:
         return name

@@ -10,6 +10,8 @@ from sklearn.base import clone
 from mercer.bases import BasisTransformer, as_basis
 from mercer.combine import as_combination
 from mercer.estimators.asked import asked_kernel
+from mercer.estimators.calibrating import check_calibration
+from mercer.estimators.class_weighing import check_class_weight
 from mercer.estimators.encoding import asked_encoder
 from mercer.estimators.sharding import check_sharding
 from mercer.estimators.weighing import WEIGHT_TYPES
@@ -73,6 +75,8 @@ def request_of(estimator: Any, targets: Any) -> Request:
     check_choice(estimator.dtype, "dtype", ["auto", "float32", "float64"])
     check_flag(estimator.fit_intercept, "fit_intercept")
     check_choice(estimator.weight_type, "weight_type", WEIGHT_TYPES)
+    check_class_weight(estimator.class_weight)
+    check_calibration(estimator.calibration)
     check_flag(estimator.warm_start, "warm_start")
     check_flag(estimator.remember_rows, "remember_rows")
     check_number(

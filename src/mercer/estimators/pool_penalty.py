@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from mercer.estimators.pool_dimension import PoolDimension
+from mercer.estimators.regressor import KernelRegressor
+from mercer.kernels import as_kernel
 from mercer.rates.labelling_rates import Labelling, labelling_penalty
 from mercer.theory import PowerLaw
 from mercer.theory.study import FEWEST
@@ -71,6 +74,18 @@ def capacity(pool: PoolDimension) -> float:
     usable = (dimension >= 3) & (dimension <= 0.4 * len(values))
     law = PowerLaw.of(alphas[usable], dimension[usable])
     return float(np.clip(-law.exponent if law.known else LARGEST, 0.0, LARGEST))
+
+
+def facts_for(labeller: Any, pilot: tuple[Any, Any] | None) -> TargetFacts:
+    """Return what a labeller knows of the target: what it is given, or what a pilot says."""
+    if pilot is None:
+        return given_facts(labeller.r, labeller.noise, labeller.radius)
+    kernel = clone(as_kernel(labeller.kernel))
+    kernel.set_params(**dict.fromkeys(kernel.parameters_with("auto"), "median"))
+    model = KernelRegressor(
+        kernel, metric=None, scale=None, columns=labeller.columns, missing=labeller.missing
+    )
+    return facts_of_pilot(model.set_params(random_state=0), *pilot, labeller.r)
 
 
 def given_facts(r: Any, noise: Any, radius: Any) -> TargetFacts:

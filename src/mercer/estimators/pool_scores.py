@@ -17,15 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
-from mercer.bases import BasisTransformer
+import numpy as np
+
+from mercer.bases import BasisTransformer, as_generator
 from mercer.contracts import Array
 from mercer.estimators.pool_dimension import PoolDimension
+from mercer.estimators.targets import RegressionTargets
+from mercer.kernels import Kernel
 from mercer.moments import sum_moments
 from mercer.plan import make_plan
-from mercer.request import Request
+from mercer.request import OneStream, Request
 from mercer.result import Clock
 from mercer.rows.rowset import RowSet
+from mercer.selection import LeaveOneOut
 from mercer.systems import MomentSystem
 from mercer.systems.leverage_of_rows import leverage_of_rows
 
@@ -39,6 +45,23 @@ class PoolScores:
     effective_dimension: float
     basis: BasisTransformer
     seconds: dict[str, float]
+
+
+def pool_request(labeller: Any, kernel: Kernel, rng: np.random.Generator) -> Request:
+    """Return what a labeller asks of its pool."""
+    seed = getattr(labeller.basis, "random_state", None)
+    return Request(
+        RegressionTargets(np.zeros(1), np.ones(1), False),
+        kernel=kernel,
+        basis=labeller.basis,
+        criterion=LeaveOneOut(),  # scoring needs a second pass over the rows
+        intercept=False,
+        dtype=labeller.dtype,
+        memory_limit=labeller.memory_limit,
+        needs_sums=True,
+        # A basis with a seed uses its own.
+        seeds=OneStream(rng if seed is None else as_generator(seed)),
+    )
 
 
 def score_pool(

@@ -19,6 +19,8 @@ from mercer.validation import check_finite
 
 #: Columns of solutions that staged predictions evaluate at a time.
 TOGETHER = 64
+#: Values of functions that a block holds, so that they stay in the cache.
+VALUES = 2**19
 
 
 def values_of(
@@ -37,7 +39,7 @@ def values_of(
     coefficients, intercept = (model.coef_, model.intercept_) if solution is None else solution
     evaluate, coefficients, width = basis.prediction(coefficients)
     out = np.empty((source.n_rows, coefficients.shape[1]))
-    block_rows = max(1, min(4096, 2**22 // max(1, width)))
+    block_rows = max(1, min(4096, VALUES // max(1, width)))
 
     def predict_block(buffers: list[Array], block: Any) -> None:
         check_finite(block.X, start=block.start, names=source.feature_names)

@@ -12,12 +12,17 @@ from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array
 from mercer.estimators.asked import is_pairwise
+from mercer.estimators.explaining import explain, explained_score
 from mercer.estimators.inputs import Given
 from mercer.estimators.kernel_estimator import KernelEstimator
+from mercer.estimators.preferring import preferences_of
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.target_kinds import Relevance
+from mercer.inference.preferences import PreferenceMap
 from mercer.kernels import Kernel
 from mercer.metrics import ndcg, pairwise_error
+from mercer.request import LeaveOut
+from mercer.result import Fit
 from mercer.rows.given_arrays import refuse_masked
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
@@ -44,6 +49,8 @@ class KernelRanker(KernelEstimator):
         at a time.
     pair_weighting : "pair" or "query"
         Whether every pair or every query has the same weight.
+    calibration : "auto" or None
+        Whether to fit the map of :meth:`predict_preference` to pairs of rows that were left out.
     shards, shuffle, combine, rounds, engine, checkpoint
         As in :class:`KernelRegressor`. Arrays are split between queries. An average weights shards
         by their pairs. Rounds need every query in one shard, unless they only count pairs within
@@ -55,6 +62,9 @@ class KernelRanker(KernelEstimator):
         As in :class:`KernelRegressor`.
     metric_, feature_importances_, search_results_
         As in :class:`KernelRegressor`.
+    calibration_ : PreferenceMap or None
+        The map from differences of scores to probabilities; None if it is off, or if the fit leaves
+        no rows out.
     n_queries_, n_skipped_queries_ : int
         Number of queries, and of queries with a single row, which have no pairs.
 
@@ -77,6 +87,7 @@ class KernelRanker(KernelEstimator):
     remember_rows = False
 
     _targets: RankTargets
+    calibration_: PreferenceMap | None
 
     def __init__(
         self,
@@ -93,6 +104,7 @@ class KernelRanker(KernelEstimator):
         selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
         pair_weighting: str = "pair",
+        calibration: str | None = "auto",
         dtype: str = "auto",
         memory_limit: int | float | str = "auto",
         random_state: Any = None,
@@ -116,6 +128,7 @@ class KernelRanker(KernelEstimator):
         self.selection = selection
         self.solver = solver
         self.pair_weighting = pair_weighting
+        self.calibration = calibration
         self.dtype = dtype
         self.memory_limit = memory_limit
         self.random_state = random_state
@@ -132,8 +145,17 @@ class KernelRanker(KernelEstimator):
         targets: RankTargets | None = getattr(self, "_targets", None)
         return targets is None or not targets.by_query
 
+    def _leave_out(self) -> LeaveOut | None:
+        return None if self.calibration is None else LeaveOut()
+
+    def _adopt(self, found: Fit) -> None:
+        super()._adopt(found)
+        self.calibration_ = preferences_of(found, self._targets, self.calibration)
+
     def _kind(self) -> Relevance:
         check_choice(self.pair_weighting, "pair_weighting", ["pair", "query"])
+        if self.calibration is not None:
+            check_choice(self.calibration, "calibration", ["auto"])
         # The seed that assigns queries to folds, the same in all shards.
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
         pairwise = is_pairwise(self.kernel)
@@ -192,6 +214,37 @@ class KernelRanker(KernelEstimator):
     def predict(self, X: Any) -> Array:
         """Return a score for every row, of shape (n,); higher is better, within a query."""
         return np.asarray(self._decide(X)[:, 0] - self.intercept_[0])
+
+    explain, _explained = explain, explained_score
+
+    def predict_preference(self, X: Any, Z: Any) -> Array:
+        """Return the probability that each row of X is above the row of Z at the same place.
+
+        Both are rows of one query, and differ in relevance. The map of differences of scores was
+        fitted to pairs that were left out (:mod:`mercer.inference.preferences`).
+
+        Parameters
+        ----------
+        X, Z : arrays or data frames with the same number of rows
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        check_is_fitted(self, "fit_")
+        if self.calibration_ is None:
+            raise AttributeError(
+                "no pairs were left out of this fit, which probabilities of preferences need: fit "
+                "it with calibration='auto' and without rounds, to rows with pairs of different "
+                "relevance"
+            )
+        above, below = self.predict(X), self.predict(Z)
+        if len(above) != len(below):
+            raise ValueError(
+                f"X and Z must have the same number of rows, one for each pair, got {len(above)} "
+                f"and {len(below)}"
+            )
+        return self.calibration_.probabilities(above - below)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean NDCG@10 of queries; without queries, one minus the pairwise error.

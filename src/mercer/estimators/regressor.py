@@ -10,6 +10,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array
+from mercer.estimators.deviations import deviations_of, leverages_of, noise_of
+from mercer.estimators.explaining import explain, explained_number
 from mercer.estimators.interval_predictions import IntervalPredictions
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.planning import plan
@@ -20,7 +22,7 @@ from mercer.kernels import Kernel
 from mercer.request import LeaveOut, Request
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
-from mercer.validation import check_choice
+from mercer.validation import check_choice, check_flag
 
 
 class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -138,6 +140,8 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         chosen automatically.
     effective_dimension_ : float
         ``trace(A (A + alpha)^-1)``.
+    noise_ : float or array of shape (k,)
+        The standard deviation of the noise in y.
     basis_, kernel_ : objects
         The fitted basis, and the kernel with its numeric bandwidth, in its metric.
     metric_ : array of shape (d,) or (d, r), or None
@@ -254,6 +258,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         return Numbers(type(self).__name__, bool(self.fit_intercept))
 
     plan = plan
+    explain, _explained = explain, explained_number
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Yield predictions after each step of an iterative solver, ending with the model
@@ -261,10 +266,68 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         for values in staged_values(self, X):
             yield values if self._targets.columns else values[:, 0]
 
-    def predict(self, X: Any) -> Array:
-        """Return f(x) for every row, of shape (n,) or (n, k), like y.
+    def predict(self, X: Any, return_std: bool = False, include_noise: bool = False) -> Any:
+        """Return f(x) for every row, and its standard deviation if asked for.
 
-        X may be a path or a source, as in :meth:`fit`; it is read in blocks.
+        The deviation is that of the Gaussian process whose mean is the fit
+        (:doc:`/howto/deviations`). It costs M^2 multiplications a row, beside M of the prediction.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse rows, path or row source
+            The rows, as in :meth:`fit`; files are read in blocks.
+        return_std : bool
+            Whether to return the standard deviation of f(x), too.
+        include_noise : bool
+            Whether that is the deviation of y, the noise included.
+
+        Returns
+        -------
+        mean : array of shape (n,) or (n, k), like y
+            f(x).
+        std : array of the same shape
+            Only with ``return_std=True``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer import Gaussian, KernelRegressor
+        >>> X = np.random.default_rng(0).uniform(0, 6, (200, 1))
+        >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(200)
+        >>> model = KernelRegressor(Gaussian(1.0), alpha=1e-4).fit(X, y)
+        >>> mean, std = model.predict([[3.0], [9.0]], return_std=True)
+        >>> std.round(2).tolist(), round(model.noise_, 2)
+        ([0.02, 0.72], 0.09)
         """
-        values = self._decide(X)
-        return values if self._targets.columns else values[:, 0]
+        if check_flag(include_noise, "include_noise") and not return_std:
+            raise ValueError(
+                "include_noise=True is about standard deviations, which are not asked for: set "
+                "return_std=True, too"
+            )
+        values, columns = self._decide(X), self._targets.columns
+        mean = values if columns else values[:, 0]
+        if not check_flag(return_std, "return_std"):
+            return mean
+        found = deviations_of(self, X, include_noise)
+        return mean, found if columns else found[:, 0]
+
+    @property
+    def noise_(self) -> Any:
+        """The standard deviation of the noise in y, a number or one for each column of y.
+
+        ``sigma^2 = RSS / (n - N(alpha) - 1)``, with N the effective dimension and 1 for the
+        intercept (Wahba, 1983): that of a row of weight 1, or of mean weight if that is less.
+        """
+        try:
+            found = noise_of(self)
+        except ValueError as error:
+            raise AttributeError(str(error)) from error
+        return found if self._targets.columns else float(found[0])
+
+    def leverage(self, X: Any) -> Array:
+        """Return the leverage of rows: by how much f(x) follows the target of a fitted row x.
+
+        ``df(x_i) / dy_i`` is this times the weight of the row; over all rows of a fit these add up
+        to ``effective_dimension_`` and 1 for the intercept. Costs as much as standard deviations.
+        """
+        return leverages_of(self, X)

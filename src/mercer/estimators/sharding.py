@@ -21,6 +21,7 @@ from mercer.contracts import Array, Engine, Progress, Seeds, TargetKind, Targets
 from mercer.engines import as_engine
 from mercer.engines.journal import Journal
 from mercer.estimators.asked import is_pairwise
+from mercer.estimators.class_weighing import with_class_weight
 from mercer.estimators.encoding import check_unlabelled, with_encoded_columns, with_labels_only
 from mercer.estimators.inputs import Given, check_features, read_rows, takes_tables
 from mercer.estimators.weighing import with_weight_type
@@ -95,6 +96,7 @@ def opened_rows(
             rows = with_labels_only(rows)
         elif estimator.unlabelled == "require" and targets is None:
             check_unlabelled(rows)
+        rows = with_class_weight(estimator, rows, known)
         rows = with_encoded_columns(estimator, rows, known, first=targets is None)
         rows, ratio = with_weight_type(estimator, rows)
         yield OpenedRows(
@@ -167,6 +169,7 @@ def _over_shards(
         rows = with_labels_only(rows)
     elif estimator.unlabelled == "require" and first:
         check_unlabelled(rows)
+    rows = with_class_weight(estimator, rows, targets)
     rows = with_encoded_columns(estimator, rows, targets, first=first)
     rows, ratio = with_weight_type(estimator, rows)
     return OpenedRows(rows, targets, seeds, memory_limit, unlabelled, alpha_ratio=ratio)

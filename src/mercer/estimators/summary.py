@@ -43,7 +43,12 @@ class Summary:
 
 
 def summarize(
-    name: str, fit: Fit, selection: str, targets: Any, encoding: TableEncoding | None = None
+    name: str,
+    fit: Fit,
+    selection: str,
+    targets: Any,
+    encoding: TableEncoding | None = None,
+    probabilities: str = "",
 ) -> Summary:
     """Build the summary of a fit."""
     outputs, factor = targets.outputs, targets.alpha_factor
@@ -74,6 +79,8 @@ def summarize(
         rows.append(("shards", f"{sent.shards:,} ({fit.combination}; {size})"))
     elif fit.combination:
         rows.append(("shards", fit.combination))
+    if probabilities:
+        rows.append(("probabilities", probabilities))
     rows.append(("memory", f"estimated {human_bytes(plan.memory)} above the data"))
     spent = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in fit.seconds.items())
     rows.append(("time", f"{sum(fit.seconds.values()):.2f} s ({spent})"))

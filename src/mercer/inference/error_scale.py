@@ -1,11 +1,13 @@
 """The local scale of the errors, as one more output of the same functions.
 
-.. math:: s(x) = \\max\\big(\\textstyle\\sum_{j \\in J} c_j h_j(x) + \\mu,\\; s_0\\big), \\qquad
-          \\min_c \\frac1W \\sum_i w_i \\big(|e_i| - s(x_i)\\big)^2 + \\alpha\\, c'\\Gamma c
+.. math:: s(x) = g(x)^2, \\qquad
+          g(x) = \\max\\big(\\textstyle\\sum_{j \\in J} c_j h_j(x) + \\mu,\\; g_0\\big), \\qquad
+          \\min_c \\frac1W \\sum_i w_i \\big(|e_i|^{1/2} - g(x_i)\\big)^2 + \\alpha\\, c'\\Gamma c
 
 where e are the errors of left-out rows and J a few of the functions: the size of errors is
-smoother, and known less well, than y itself. The sums are taken by fold, so alpha is chosen by
-cross-validation, and the scale of a row comes from the folds without it.
+smoother, and known less well, than y itself. The root keeps a few large errors from deciding alone.
+The sums are taken by fold, so alpha is chosen by cross-validation, and the scale of a row comes
+from the folds without it.
 """
 
 from __future__ import annotations
@@ -26,15 +28,15 @@ from mercer.systems.direct import DirectSystem
 
 #: Functions of the scale at most.
 FUNCTIONS = 300
-#: The scale is at least this share of its median.
-FLOOR = 0.2
+#: Its root is at least this share of its median.
+FLOOR = 0.45
 #: Left-out rows below which the scale is one number.
 ROWS = 200
 
 
 @dataclass(frozen=True)
 class ErrorScale:
-    """``s(x) = max(h(x)'c + mu, floor)`` of each output, for encoded targets."""
+    """``s(x) = max(h(x)'c + mu, floor)^2`` of each output, for encoded targets."""
 
     coefficients: Array  # (M, k)
     intercept: Array  # (k,)
@@ -42,11 +44,12 @@ class ErrorScale:
 
     def of(self, values: Array) -> Array:
         """Return the scale, given ``h(x)'c + mu``."""
-        return np.maximum(values, self.floor)
+        return np.square(np.maximum(values, self.floor))
 
     def at_least(self, smallest: Array) -> ErrorScale:
-        """Return the scale with a floor of at least ``smallest``."""
-        return ErrorScale(self.coefficients, self.intercept, np.maximum(self.floor, smallest))
+        """Return the scale with a floor: it is nowhere below ``smallest``."""
+        floor = np.maximum(self.floor, np.sqrt(smallest))
+        return ErrorScale(self.coefficients, self.intercept, floor)
 
 
 def chosen_functions(size: int) -> Array:
@@ -61,11 +64,11 @@ def fit_scale(
 
     ``errors`` are those of all left-out rows, of shape (n, k).
     """
-    mean = np.abs(errors).mean(axis=0)
+    mean = np.sqrt(np.abs(errors)).mean(axis=0)
     size, outputs = basis.size, errors.shape[1]
     constant = ErrorScale(np.zeros((size, outputs)), mean, FLOOR * mean)
     if len(errors) < ROWS or folds < 2:
-        return constant, np.broadcast_to(mean, errors.shape)
+        return constant, np.broadcast_to(mean**2, errors.shape)
     sums = held.sum(scale_moments_of, _add, folds, record="sums of errors", light=True)
     system = MomentSystem(sums, _Chosen(basis, functions), True, np.ones(outputs))  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
@@ -126,7 +129,7 @@ def scale_moments_of(held: LeftOutShard, folds: int) -> list[Moments]:
     found = []
     for fold in range(folds):
         at = rows.fold % folds == fold
-        found.append(Moments.of(held.H[at], np.abs(rows.errors[at]), rows.weight[at]))
+        found.append(Moments.of(held.H[at], np.sqrt(np.abs(rows.errors[at])), rows.weight[at]))
     return found
 
 

@@ -55,11 +55,14 @@ class Intervals:
 
     def scales(self, values: Array, novelty: Array | None) -> Array:
         """Return s(x) of shape (n, k), given the values of its functions and of nu."""
-        found = self.scale.of(values)
+        return self.widened(self.scale.of(values), novelty)
+
+    def widened(self, scales: Array, novelty: Array | None) -> Array:
+        """Return the scales of rows with what their distance adds."""
         if self.novelty is None or novelty is None:
-            return found
+            return scales
         far = self.novelty.excess(novelty)[:, None] * self.spread**2
-        return np.asarray(np.sqrt(found**2 + far))
+        return np.asarray(np.sqrt(scales**2 + far))
 
     def quantiles(self, values: Array, novelty: Array | None, levels: Sequence[float]) -> Array:
         """Return quantiles of shape (n, levels, k), for encoded targets.
@@ -79,6 +82,28 @@ class Intervals:
                 found[:, place, output] = mixture.quantile(centers, scales[:, output], level)
         order = np.argsort(levels, kind="stable")
         found[:, order] = np.maximum.accumulate(found[:, order], axis=1)
+        return found
+
+    def deviations(self, values: Array, novelty: Array | None) -> Array:
+        """Return the standard deviation of F_x, of shape (n, k): that of y given x."""
+        outputs = self.intercept.shape[1]
+        by_model = values.reshape(len(values), -1, outputs)
+        scales = self.scales(by_model[:, -1], novelty)
+        rows = self.rows
+        share = np.bincount(rows.fold, rows.weight, self.models) / rows.weight.sum()
+        found = np.empty((len(values), outputs))
+        for output in range(outputs):
+            errors = rows.errors[:, output] / self.row_scale[:, output]
+            # First and second moments of the scaled errors, times the share of each fold.
+            first, second = (
+                np.bincount(rows.fold, rows.weight * errors**power, self.models) / rows.weight.sum()
+                for power in (1, 2)
+            )
+            centers, s = by_model[:, :-1, output], scales[:, output]
+            mean = centers @ share + s * first.sum()
+            away = centers - mean[:, None]
+            square = away**2 @ share + 2 * s * (away @ first) + s**2 * second.sum()
+            found[:, output] = np.sqrt(np.maximum(square, 0.0))
         return found
 
     def left_out_ends(self, coverage: float, output: int = 0) -> tuple[Array, Array]:

@@ -88,7 +88,7 @@ def _without(
     if folds < 2:
         return None, None
     numbers = list(range(int(held_out is not None), folds))
-    dealt = DealtFolds(folds, held_out, work.request.seeds.rows(), np.array(numbers))
+    dealt = DealtFolds(folds, held_out, 0, np.array(numbers))
     if form == "products":
         return dealt, without_folds_by_products(system, outcome, dealt)  # type: ignore[arg-type]
     labels = np.concatenate(rows.map(places_of, dealt, light=True))
@@ -155,7 +155,7 @@ def left_out_by(
     )
     if novelty is not None:
         # Rows at the edge of the training rows are scaled as new rows there will be.
-        row_scale = intervals.scales(row_scale, values)
+        row_scale = intervals.widened(row_scale, values)
         intervals = Intervals(**{**vars(intervals), "row_scale": row_scale})
     return Left(found, intervals)
 

@@ -145,7 +145,7 @@ def _evaluated(
     rows = LeftOutRows(own, by_model[:, 0], Y[at], weight, places[at], query)
     kept = novelty = diagonal = None
     if evaluation.functions is not None:
-        kept = H[:, evaluation.functions].astype(np.float32)
+        kept = H[:, evaluation.functions]
     if evaluation.novelty is not None:
         novelty = evaluation.novelty.values(X)
         diagonal = np.asarray(basis.kernel_.diag(X), dtype=np.float64)

@@ -11,14 +11,19 @@ length, and divided by a scale. The row to predict counts as one more, of mean w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from mercer.contracts import Array
 
 #: Steps of the search between the quantiles of single folds.
-STEPS = 6
+STEPS = 4
+#: Cells of a table of the distribution, the shares on both sides of a quantile that it spans, and
+#: rows that are looked up at a time.
+CELLS, AROUND, ROWS = 1024, 0.15, 4096
 #: With more models than this, all moved errors are sorted instead.
 MANY = 64
 
@@ -37,25 +42,25 @@ class ErrorMixture:
     """
 
     errors: list[Array]
-    weights: list[Array]  # cumulative
+    weights: list[Array]  # of each error
     total: float
     own: float  # of the row to predict
 
     @classmethod
     def of(cls, errors: Array, weight: Array, fold: Array, models: int) -> ErrorMixture:
         """Sort the errors of each fold."""
-        sorted_errors, cumulative = [], []
+        sorted_errors, weights = [], []
         for number in range(models):
             at = np.flatnonzero(fold == number)
             at = at[np.argsort(errors[at], kind="stable")]
             sorted_errors.append(errors[at])
-            cumulative.append(np.cumsum(weight[at]))
+            weights.append(weight[at])
         total = float(weight.sum())
-        return cls(sorted_errors, cumulative, total, total / max(1, len(weight)))
+        return cls(sorted_errors, weights, total, total / max(1, len(weight)))
 
     def mirrored(self) -> ErrorMixture:
         """Return the distribution of the negative errors."""
-        weights = [np.cumsum(np.diff(w, prepend=0.0)[::-1]) for w in self.weights]
+        weights = [w[::-1] for w in self.weights]
         return ErrorMixture([-e[::-1] for e in self.errors], weights, self.total, self.own)
 
     def rows_needed(self, level: float) -> int:
@@ -68,7 +73,7 @@ class ErrorMixture:
         return max(level, 1.0 - level) * (self.total + self.own) <= self.total * (1 + 1e-12)
 
     def quantile(self, centers: Array, scale: Array, level: float) -> Array:
-        """Return the quantile at ``level`` for rows with these predictions (n, l) and scales (n,).
+        """Return the quantile at ``level`` for rows with predictions (n, l) and scales (n,).
 
         Quantiles below the median are those of the negative errors, so that both ends of an
         interval leave out the same share.
@@ -78,51 +83,49 @@ class ErrorMixture:
         needed = min(level * (self.total + self.own), self.total)
         if len(self.errors) > MANY:
             return self._by_sorting(centers, scale, needed)
-        ends = np.stack(
-            [
-                centers[:, k] + scale * np.interp(needed / self.total, self._shares(k), errors)
-                for k, errors in enumerate(self.errors)
-                if len(errors)
-            ]
-        )
-        # The quantile of all folds lies between those of single ones.
-        low, high = ends.min(axis=0), ends.max(axis=0)
-        if len(ends) == 1:
-            return np.asarray(high)
-        missing = self._below(low, centers, scale) - needed
-        over = self._below(high, centers, scale) - needed
-        for _ in range(STEPS):  # regula falsi (Illinois)
-            room = over - missing
-            share = np.divide(over, room, out=np.full(len(low), 0.5), where=room > 0)
-            middle = high - np.clip(share, 0.02, 0.98) * (high - low)
-            excess = self._below(middle, centers, scale) - needed
-            enough = excess >= 0
-            over, missing = (
-                np.where(enough, excess, over / 2),
-                np.where(enough, missing / 2, excess),
-            )
-            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
-        room = over - missing
-        share = np.divide(over, room, out=np.zeros(len(low)), where=room > 0)
-        return np.asarray(high - np.clip(share, 0.0, 1.0) * (high - low))
+        present = [k for k, errors in enumerate(self.errors) if len(errors)]
+        own = [np.interp(needed / self.total, self._shares(k), self.errors[k]) for k in present]
+        table = _Table.around(self, present, needed / self.total)
+        found = np.empty(len(centers))
+        for start in range(0, len(centers), ROWS):
+            part = slice(start, start + ROWS)
+            C, s = centers[part][:, present], scale[part]
+            ends = C + s[:, None] * np.array(own)
+            # The quantile of all folds lies between those of single ones.
+            low, high = ends.min(axis=1), ends.max(axis=1)
+            found[part] = _root(table.below, C, s, low, high, needed)
+            inside = table.contains((low - C.max(axis=1)) / s, (high - C.min(axis=1)) / s)
+            far = np.flatnonzero(~inside)
+            if len(far):
+                below = partial(self._below, present)
+                rest = (C[far], s[far], low[far], high[far])
+                found[start + far] = _root(below, *rest, needed)
+        return found
 
     def _shares(self, k: int) -> Array:
         """Return the share of the weight of fold k up to each of its errors."""
-        return np.asarray(self.weights[k] / self.weights[k][-1])
+        return np.asarray(self._up_to(k) / self.weights[k].sum())
 
-    def _below(self, t: Array, centers: Array, scale: Array) -> Array:
-        """Return the weight of the moved errors up to t, linear between errors, for every row."""
-        below = np.zeros(len(t))
-        inverse = 1.0 / scale
-        for k, errors in enumerate(self.errors):
-            if len(errors):
-                below += np.interp((t - centers[:, k]) * inverse, errors, self.weights[k], left=0.0)
+    def _up_to(self, k: int) -> Array:
+        """Return the weight of fold k up to each of its errors, of which half counts."""
+        return np.asarray(np.cumsum(self.weights[k]) - self.weights[k] / 2)
+
+    def up_to(self, k: int, at: Array) -> Array:
+        """Return the weight of the errors of fold k up to some places, linear between errors."""
+        total = float(self.weights[k].sum())
+        return np.interp(at, self.errors[k], self._up_to(k), left=0.0, right=total)
+
+    def _below(self, present: list[int], U: Array) -> Array:
+        """Return the weight of the errors up to U (n, l), linear between errors."""
+        below = np.zeros(len(U))
+        for place, k in enumerate(present):
+            below += self.up_to(k, U[:, place])
         return below
 
     def _by_sorting(self, centers: Array, scale: Array, needed: float) -> Array:
         """Sort the moved errors of each row: for as many models as rows."""
         errors = np.concatenate(self.errors)
-        weight = np.concatenate([np.diff(w, prepend=0.0) for w in self.weights])
+        weight = np.concatenate(self.weights)
         model = np.repeat(np.arange(len(self.errors)), [len(e) for e in self.errors])
         found = np.empty(len(centers))
         for start in range(0, len(centers), 256):
@@ -134,3 +137,70 @@ class ErrorMixture:
             rows = np.arange(len(moved))
             found[part] = moved[rows, order[rows, at]]
         return found
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The distributions of all folds on a grid around a quantile: faster than to search."""
+
+    first: float
+    step: float
+    values: Array  # (l, CELLS + 1)
+
+    @classmethod
+    def around(cls, mixture: ErrorMixture, present: list[int], share: float) -> _Table:
+        """Return a table of the errors from one quantile to another, around ``share``."""
+        ends = [max(0.0, share - AROUND), min(1.0, share + AROUND)]
+        low, high = (
+            pick(np.interp(end, mixture._shares(k), mixture.errors[k]) for k in present)
+            for end, pick in zip(ends, (min, max), strict=True)
+        )
+        grid = np.linspace(low, high, CELLS + 1)
+        values = [mixture.up_to(k, grid) for k in present]
+        return cls(float(low), float(high - low) / CELLS, np.stack(values).astype(np.float32))
+
+    def contains(self, low: Array, high: Array) -> Array:
+        """Return whether a range is inside the table."""
+        return np.asarray((low >= self.first) & (high <= self.first + CELLS * self.step))
+
+    def below(self, U: Array) -> Array:
+        """Return the weight of the errors up to U (n, l), linear between the points of the grid."""
+        place = ((U - self.first) / (self.step or 1.0)).astype(np.float32)
+        np.clip(place, 0.0, CELLS - 1e-3, out=place)
+        cell = place.astype(np.int32)
+        place -= cell
+        cell += (np.arange(len(self.values)) * (CELLS + 1)).astype(np.int32)
+        flat = self.values.ravel()
+        left = flat[cell]
+        return np.asarray((left + place * (flat[cell + 1] - left)).sum(axis=1, dtype=np.float64))
+
+
+def _root(
+    below: Callable[[Array], Array],
+    centers: Array,
+    scale: Array,
+    low: Array,
+    high: Array,
+    needed: float,
+) -> Array:
+    """Return t between low and high where the weight below it is ``needed``: regula falsi."""
+    inverse = 1.0 / scale[:, None]
+
+    def excess_at(t: Array) -> Array:
+        return below((t[:, None] - centers) * inverse) - needed
+
+    if centers.shape[1] == 1:
+        return high
+    missing, over = excess_at(low), excess_at(high)
+    for _ in range(STEPS):
+        room = over - missing
+        share = np.divide(over, room, out=np.full(len(low), 0.5), where=room > 0)
+        middle = high - np.clip(share, 0.02, 0.98) * (high - low)
+        excess = excess_at(middle)
+        enough = excess >= 0
+        # An end that stays counts half (Illinois), so that both move.
+        over, missing = np.where(enough, excess, over / 2), np.where(enough, missing / 2, excess)
+        high, low = np.where(enough, middle, high), np.where(enough, low, middle)
+    room = over - missing
+    share = np.divide(over, room, out=np.zeros(len(low)), where=room > 0)
+    return np.asarray(high - np.clip(share, 0.0, 1.0) * (high - low))

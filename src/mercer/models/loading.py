@@ -13,13 +13,13 @@ import numpy as np
 from mercer.bases import BasisTransformer
 from mercer.columns import TableEncoder, TableEncoding
 from mercer.contracts import Solution
-from mercer.estimators import KernelEstimator
+from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker
 from mercer.estimators.encoding import asked_encoder
 from mercer.estimators.fitted_parameters import FIXED, keep_parameters
 from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_rows import LeftOutRows
 from mercer.metric import SearchRecord
-from mercer.models.model_classes import ESTIMATORS, REGISTRY, TARGETS
+from mercer.models.model_classes import CALIBRATIONS, ESTIMATORS, REGISTRY, TARGETS
 from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
 from mercer.plan import Plan
 from mercer.result import Fit
@@ -137,6 +137,8 @@ def _estimator(file: TensorFile) -> KernelEstimator:
     if hasattr(targets, "classes"):
         estimator.classes_ = targets.classes
     estimator._adopt(found)
+    if isinstance(estimator, (KernelClassifier, KernelRanker)):
+        estimator.calibration_ = _calibration(decoder, document.get("calibration"), estimator)
     estimator._notes = _notes(document.get("notes", {}))
     estimator._remembered = _remembered(decoder, document.get("remembered"))
     keep_parameters(estimator, _changed(document.get("changed", [])))
@@ -163,6 +165,21 @@ def _remembered(decoder: Decoder, document: Json) -> RowMultiset | None:
     if type(found) is not RowMultiset:
         raise DamagedFileError(f"remembered must be fingerprints, got {type(found).__name__}")
     found.check_state()
+    return found
+
+
+def _calibration(decoder: Decoder, document: Json, estimator: KernelEstimator) -> Any:
+    """Return the map of probabilities or preferences, if any; older files have none."""
+    if document is None:
+        return None
+    found = decoder.value(document, "calibration")
+    wanted = CALIBRATIONS[type(estimator)]
+    if type(found) is not wanted:
+        raise DamagedFileError(
+            f"the calibration of a {type(estimator).__name__} must be {wanted.__name__}, got "
+            f"{type(found).__name__}"
+        )
+    found.check_state(len(getattr(estimator, "classes_", ())))
     return found
 
 

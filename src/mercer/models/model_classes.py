@@ -13,12 +13,16 @@ from mercer.columns.text_numbers import NumberStyle
 from mercer.combine import COMBINATIONS
 from mercer.contracts import Status
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
+from mercer.estimators.calibrating import Calibration
 from mercer.estimators.rank_targets import RankTargets
 from mercer.estimators.targets import ClassTargets, RegressionTargets, RowTargets
 from mercer.inference.error_scale import ErrorScale
 from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_rows import LeftOutRows
 from mercer.inference.novelty import Novelty
+from mercer.inference.preferences import PreferenceMap
+from mercer.inference.probability_map import ProbabilityMap
+from mercer.inference.reliability import Reliability
 from mercer.kernels import KERNELS, InMetric, Metric, Product, Sum
 from mercer.kernels.combined_features import (
     FeaturesInMetric,
@@ -48,6 +52,12 @@ TARGETS: dict[type[KernelEstimator], type[RowTargets]] = {
     KernelClassifier: ClassTargets,
     KernelRanker: RankTargets,
     KernelRegressor: RegressionTargets,
+}
+
+#: The map of each estimator that has one.
+CALIBRATIONS: dict[type[KernelEstimator], type[Calibration | PreferenceMap]] = {
+    KernelClassifier: Calibration,
+    KernelRanker: PreferenceMap,
 }
 
 #: Class names allowed in a file; nothing else is ever looked up.
@@ -89,6 +99,10 @@ REGISTRY = Registry(
         SplineFeatures,
         StackedFeatures,
         WeightedFeatures,
+        Calibration,
+        PreferenceMap,
+        ProbabilityMap,
+        Reliability,
         ErrorScale,
         Intervals,
         LeftOutRows,

@@ -115,6 +115,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
         "basis": _basis(encoder, estimator.fit_.basis),
         "fit": _fit(encoder, estimator.fit_),
         "notes": dict(getattr(estimator, "_notes", {})),
+        "calibration": _calibration(encoder, estimator),
         "moments": None,
     }
     if moments:
@@ -136,6 +137,11 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
 def _columns(encoder: Encoder, estimator: KernelEstimator) -> Json:
     fitted = getattr(estimator, "columns_", None)
     return None if fitted is None else encoder.object(fitted.encoding_, "columns")
+
+
+def _calibration(encoder: Encoder, estimator: KernelEstimator) -> Json:
+    found = getattr(estimator, "calibration_", None)
+    return None if found is None else encoder.object(found, "calibration")
 
 
 def with_suffix(path: str | os.PathLike[str]) -> Path:
@@ -168,7 +174,9 @@ def _fit(encoder: Encoder, found: Fit) -> dict[str, Json]:
     plan = {f.name: getattr(found.plan, f.name) for f in fields(found.plan) if f.name != "basis"}
     # The solution in whitened coordinates is useless without the whitening factor.
     solution = {
-        f.name: getattr(found.solution, f.name) for f in fields(found.solution) if f.name != "value"
+        f.name: getattr(found.solution, f.name)
+        for f in fields(found.solution)
+        if f.name not in ("value", "gain")
     }
     rest = {f.name: getattr(found, f.name) for f in fields(found) if f.name not in NOT_IN_RECORD}
     document = {

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import vstack
 
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Reading, RowBlock, Targets
@@ -91,7 +92,11 @@ def moments_of(
 
 
 def pieces_of(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iterator[Piece]:
-    """Yield blocks of rows, each belonging to one fold."""
+    """Yield blocks of rows, each belonging to one fold.
+
+    Small parts of blocks are put together, because every block costs M^2 memory accesses.
+    """
+    waiting: list[list[tuple[Any, ...]]] = [[] for _ in range(reading.folds)]
     for block, Y, labels in dealt_blocks(shard, targets, reading, seed):
         columns: tuple[Any, ...] = (block.X, Y, block.weight)
         if targets.pairs is not None:
@@ -99,11 +104,32 @@ def pieces_of(shard: Shard, targets: Targets, reading: Reading, seed: int) -> It
         if labels is None:
             yield 0, columns, block.n_rows
             continue
-        for fold in range(reading.folds):
+        for fold, parts in enumerate(waiting):
             at = np.flatnonzero(labels == fold)
             if len(at) or targets.pairs is None:
-                taken = tuple(None if column is None else column[at] for column in columns)
-                yield fold, taken, len(at)
+                parts.append(tuple(None if column is None else column[at] for column in columns))
+            rows = sum(len(part[1]) for part in parts)
+            if parts and (not reading.few_left_out or 2 * rows >= reading.block_rows):
+                yield fold, _joined(parts), rows
+                parts.clear()
+    for fold, parts in enumerate(waiting):
+        if parts:
+            yield fold, _joined(parts), sum(len(part[1]) for part in parts)
+
+
+def _joined(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the columns of several parts, one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    joined: list[Any] = []
+    for column in zip(*parts, strict=True):
+        if column[0] is None:
+            joined.append(None)
+        elif hasattr(column[0], "toarray"):
+            joined.append(vstack(column, format="csr"))
+        else:
+            joined.append(np.concatenate(column))
+    return tuple(joined)
 
 
 def dealt_blocks(
@@ -120,8 +146,9 @@ def dealt_blocks(
         deal = np.random.default_rng(targets.seed)
         dealt = fold_labels(len(pairs.weight), folds, deal, reading.held_out)
     dealer = Dealer(shard.source.n_rows, folds, seed, reading.held_out)
-    # With folds, read enough rows to fill one block per fold, so that blocks stay large.
-    for block, Y in checked_blocks(shard.source, targets, reading.block_rows * folds, partial=True):
+    # With equal folds, read enough rows to fill one block per fold, so that blocks stay large.
+    rows = reading.block_rows * (1 if reading.few_left_out else folds)
+    for block, Y in checked_blocks(shard.source, targets, rows, partial=True):
         labels: Array | None = None
         if dealt is not None:
             labels = dealt[targets.codes(block)]

@@ -53,9 +53,9 @@ def _large(shape: tuple[int, int], dtype: str) -> Array:
 
 @dataclass(frozen=True)
 class VectorSums:
-    """The vector sums needed besides products with S: t, and the sums of h, y and weights.
+    """The vector sums needed besides products with S: t, and the sums of h, y, y^2 and weights.
 
-    >>> one = VectorSums(np.ones((2, 1)), np.ones(2), np.ones(1), 3.0, 3)
+    >>> one = VectorSums(np.ones((2, 1)), np.ones(2), np.ones(1), np.ones(1), 3.0, 3)
     >>> (one + one).weight
     6.0
     """
@@ -63,6 +63,7 @@ class VectorSums:
     cross: Array  # (M, k)
     sum_h: Array  # (M,)
     sum_y: Array  # (k,)
+    sum_yy: Array  # (k,)
     weight: float
     rows: int
     parts: QueryParts | None = None  # parts of queries that may have more rows elsewhere
@@ -74,6 +75,7 @@ class VectorSums:
             self.cross + other.cross,
             self.sum_h + other.sum_h,
             self.sum_y + other.sum_y,
+            self.sum_yy + other.sum_yy,
             self.weight + other.weight,
             self.rows + other.rows,
             QueryParts.stacked(parts) if parts else None,
@@ -84,7 +86,8 @@ class VectorSums:
         if self.parts is None or not len(self.parts.query):
             return replace(self, parts=None), np.zeros((0, len(self.sum_h)))
         between, Y, _ = self.parts.joined()
-        return replace(self, cross=self.cross + between.T @ Y, parts=None), between
+        cross, squares = self.cross + between.T @ Y, self.sum_yy + np.sum(Y**2, axis=0)
+        return replace(self, cross=cross, sum_yy=squares, parts=None), between
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,8 @@ class FoldSums:
     def fold(self, k: int) -> VectorSums:
         """Return the sums of one fold."""
         weight = float(self.weight[k])
-        return VectorSums(self.cross[:, k], self.sum_h[:, k], self.sum_y[k], weight, 0)
+        no_squares = np.zeros(self.sum_y.shape[1])
+        return VectorSums(self.cross[:, k], self.sum_h[:, k], self.sum_y[k], no_squares, weight, 0)
 
 
 class RowProducts:
@@ -149,6 +153,7 @@ class RowProducts:
             return {
                 "cross": np.zeros((size, outputs + 1)),
                 "y": np.zeros(outputs),
+                "yy": np.zeros(outputs),
                 "weight": 0.0,
                 "rows": 0,
                 "parts": [],
@@ -161,6 +166,7 @@ class RowProducts:
                 part = slice(start, start + SLICE)
                 sums["cross"] += H[part].astype(np.float64).T @ right[part]
             sums["y"] += right[:, -1] @ right[:, :-1]
+            sums["yy"] += np.einsum("ij,ij->j", right[:, :-1], right[:, :-1])
 
         def report(piece: tuple[RowBlock, Array]) -> None:
             nonlocal done
@@ -177,6 +183,7 @@ class RowProducts:
             total[:, :-1],
             total[:, -1],
             sum(lane["y"] for lane in lanes),
+            sum(lane["yy"] for lane in lanes),
             float(sum(lane["weight"] for lane in lanes)),
             int(sum(lane["rows"] for lane in lanes)),
             QueryParts.stacked(parts) if parts else None,

@@ -149,8 +149,8 @@ class ArraySource:
         found.feature_names = None if names is None else list(names)
         return found
 
-    def reweighted(self, factor: float) -> ArraySource:
-        """Return a source with every weight multiplied by ``factor``."""
+    def reweighted(self, factor: float | Array) -> ArraySource:
+        """Return a source with every weight multiplied by ``factor``, one or one per row."""
         found = copy.copy(self)
         weight = np.ones(self.n_rows) if self._weight is None else self._weight
         found._weight = weight * factor

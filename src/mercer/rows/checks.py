@@ -133,18 +133,18 @@ def _is_missing(value: Any) -> bool:
     return not isinstance(same, (bool, np.bool_)) or not same or value is None or value == ""
 
 
-def check_indices(indices: Any, n_rows: int) -> Array:
+def check_indices(indices: Any, n_rows: int, name: str = "indices") -> Array:
     """Return row numbers as a 1-D integer array, all within the source."""
     wanted = np.asarray(indices)
     if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):
         raise ValueError(
-            f"indices must be a 1-D array of row numbers, got shape {wanted.shape} and dtype "
+            f"{name} must be a 1-D array of row numbers, got shape {wanted.shape} and dtype "
             f"{wanted.dtype}; for a mask, try np.flatnonzero(mask)"
         )
     wanted = wanted.astype(np.intp, copy=False)
     if wanted.size and (wanted.min() < 0 or wanted.max() >= n_rows):
         outside = wanted[(wanted < 0) | (wanted >= n_rows)][0]
-        raise IndexError(f"indices must be from 0 to {n_rows - 1}, got {outside}")
+        raise IndexError(f"{name} must be from 0 to {n_rows - 1}, got {outside}")
     return wanted
 
 

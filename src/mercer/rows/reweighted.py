@@ -1,10 +1,11 @@
-"""Rows whose weights are all multiplied by a number."""
+"""Rows whose weights are multiplied by a number, or by a number that depends on the label."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from itertools import repeat
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,6 +17,13 @@ from mercer.rows.shards import Shard
 ROWS = 65_536
 
 
+class LabelFactors(Protocol):
+    """What the weight of a row is multiplied by, given its label."""
+
+    def of(self, y: Array) -> Array:
+        """Return the factor of each row."""
+
+
 class ReweightedSource:
     """The rows of a source that is read in blocks, with every weight multiplied by ``factor``.
 
@@ -23,11 +31,11 @@ class ReweightedSource:
     ----------
     source : RowSource
         The rows, with weights.
-    factor : float
-        A positive number.
+    factor : float or LabelFactors
+        A positive number, or one for each label.
     """
 
-    def __init__(self, source: Any, factor: float) -> None:
+    def __init__(self, source: Any, factor: float | LabelFactors) -> None:
         self.source, self.factor = source, factor
         self.n_rows: int = source.n_rows
         self.n_features: int = source.n_features
@@ -41,13 +49,11 @@ class ReweightedSource:
         """Bytes of the source."""
         return int(self.source.resident_bytes)
 
-    def _weighed(self, weight: Array | None) -> Array | None:
-        return None if weight is None else weight * self.factor
-
     def blocks(self, rows: int) -> Iterator[RowBlock]:
         """Yield all rows in order, at most ``rows`` at a time."""
         for block in self.source.blocks(rows):
-            yield replace(block, weight=self._weighed(block.weight))
+            weight = np.ones(block.n_rows) if block.weight is None else block.weight
+            yield replace(block, weight=weight * factor_of(self.factor, block.y))
 
     def take(self, indices: Array) -> Rows:
         """Return the rows at ``indices``, in the order of ``indices``."""
@@ -60,12 +66,23 @@ class ReweightedSource:
 
     def queries(self, rows: int) -> Iterator[tuple[Array, Array | None]]:
         """Yield queries and weights."""
-        for query, weight in self.source.queries(rows):
-            yield query, self._weighed(weight)
+        by_label = not isinstance(self.factor, (int, float))
+        targets = self.source.targets(rows) if by_label else repeat(None)
+        for (query, weight), y in zip(self.source.queries(rows), targets, strict=False):
+            known = np.ones(len(query)) if weight is None else weight
+            yield query, known * factor_of(self.factor, y)
 
     def split(self, parts: int) -> list[RowSource]:
         """Split into sources of consecutive rows."""
         return [ReweightedSource(part, self.factor) for part in self.source.split(parts)]
+
+
+def factor_of(factor: float | LabelFactors, y: Array | None) -> float | Array:
+    """Return what the weights of rows with these labels are multiplied by."""
+    if isinstance(factor, (int, float)):
+        return factor
+    assert y is not None
+    return factor.of(y)
 
 
 def weight_sums(shard: Shard) -> tuple[int, float]:
@@ -81,11 +98,12 @@ def weight_sums(shard: Shard) -> tuple[int, float]:
     return count, total
 
 
-def reweighted_shard(shard: Shard, factor: float) -> Shard:
+def reweighted_shard(shard: Shard, factor: float | LabelFactors) -> Shard:
     """Task: return a shard with every weight multiplied by ``factor``."""
     source: Any = shard.source
     if isinstance(source, ArraySource):
-        found: Any = source.reweighted(factor)
+        y = next(iter(source.targets(max(1, source.n_rows))), None) if source.has_target else None
+        found: Any = source.reweighted(factor_of(factor, y))
     else:
         found = ReweightedSource(source, factor)
     return replace(shard, source=found)

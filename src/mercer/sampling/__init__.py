@@ -13,6 +13,7 @@ from mercer.sampling.folds import Dealer, fold_labels
 from mercer.sampling.kmeans import kmeans_centers
 from mercer.sampling.leverage import Dictionary, exact_scores
 from mercer.sampling.pivoted_cholesky import pivoted_cholesky
+from mercer.sampling.posterior_variance import PosteriorVariance
 from mercer.sampling.scored_rows import scores_of_rows
 from mercer.sampling.uniform import uniform_indices
 
@@ -21,6 +22,7 @@ __all__ = [
     "DICTIONARIES",
     "Dealer",
     "Dictionary",
+    "PosteriorVariance",
     "bless",
     "chosen_rows",
     "drawn_by_weight",

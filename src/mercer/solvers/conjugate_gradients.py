@@ -176,7 +176,9 @@ def conjugate_gradients(
     state = _Iteration(system, tolerance, start)
     if not state.present.any():
         reason = "the right-hand side is zero, so the solution is zero"
-        return Solution(np.zeros_like(state.b), Status.CONVERGED, reason, 0, np.zeros(1))
+        nothing = np.zeros_like(state.b)
+        gain = np.zeros(state.b.shape[1])
+        return Solution(nothing, Status.CONVERGED, reason, 0, np.zeros(1), gain=gain)
     status: Status | None = None
     try:
         while status is None:
@@ -198,7 +200,9 @@ def conjugate_gradients(
         f"{state.residuals[-1]:.1e} (tolerance {tolerance:g}){state.note}"
     )
     seconds = time.perf_counter() - began
-    return Solution(state.solution, status, reason, state.step, np.array(state.residuals), seconds)
+    gain = np.einsum("ij,ij->j", state.solution, state.b + state.residual)
+    residuals = np.array(state.residuals)
+    return Solution(state.solution, status, reason, state.step, residuals, seconds, gain)
 
 
 def _relative(energy: Array, scale: Array) -> float:

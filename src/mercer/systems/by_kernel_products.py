@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer.contracts import Array, BlockKernel, Precision
+from mercer.contracts import Array, BlockKernel, Precision, Solution
 from mercer.engines import Lanes, count_numbers
 from mercer.kernels import Kernel
 from mercer.rows.rowset import RowSet
@@ -168,7 +168,7 @@ class KernelProductSystem:
         intercept: bool,
         F: Array,
     ) -> None:
-        self.products, self._intercept = products, intercept
+        self.products, self.alpha, self._intercept = products, alpha, intercept
         ones = np.ones((len(Y), 1))
         self.b = np.hstack([Y, ones]) if intercept else Y
         self.weight = float(weight.sum())
@@ -205,6 +205,16 @@ class KernelProductSystem:
         a, ones = value[:, :-1], value[:, -1:]
         constant = a.sum(axis=0) / ones.sum()
         return a - ones * constant, constant
+
+    def residual_square(self, solution: Solution) -> Array | None:
+        """Return ``sum_i w_i (y_i - f(x_i))^2``, of shape (k,): ``y - f = N a`` once it is solved.
+
+        At alpha = 0 that says nothing, and the result is None.
+        """
+        if not self.alpha > 0:
+            return None
+        a, _ = self.coefficients(solution.value)
+        return np.asarray(self.alpha * self.weight * np.sum(self.ridge * a**2, axis=0))
 
     def kept(self) -> dict[str, Any]:
         """Return what a fit stores of the rows: nothing."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.contracts import Array
+from mercer.contracts import Array, Solution
 from mercer.engines import count_numbers
 from mercer.moments.products import product_of, vector_sums_of
 from mercer.rows.rowset import Placed
@@ -64,6 +64,8 @@ class ProductSystem:
         self.mean_h = sums.sum_h / self.weight if intercept else np.zeros(size)
         self.mean_y = sums.sum_y / self.weight if intercept else np.zeros(outputs)
         self.b = sums.cross / self.weight - np.outer(self.mean_h, self.mean_y)
+        #: Mean square of y, centered with an intercept; shape (k,).
+        self.target_square = np.maximum(sums.sum_yy / self.weight - self.mean_y**2, 0.0)
         self.precondition = preconditioner
         self._gram = basis.fast_gram() if keeps_values else None
 
@@ -100,6 +102,18 @@ class ProductSystem:
     def coefficients(self, value: Array) -> tuple[Array, Array]:
         """Return the coefficients (M, k) and the intercept (k,)."""
         return value, np.asarray(self.mean_y - self.mean_h @ value)
+
+    def residual_square(self, solution: Solution) -> Array | None:
+        """Return ``sum_i w_i (y_i - f(x_i))^2``, of shape (k,), without another product.
+
+        With A = S/W - m m', ``2 b'c - c'Ac`` is the gain of the solve plus ``alpha c' Gamma c``.
+        """
+        if solution.gain is None:
+            return None
+        c = solution.value
+        norms = np.einsum("ij,ij->j", c, self.basis.penalty(c, exact=True))
+        left = self.target_square - solution.gain - self.alpha * norms
+        return np.asarray(self.weight * np.maximum(left, 0.0))
 
     def kept(self) -> dict[str, Any]:
         """Return what a fit stores of the rows: nothing."""

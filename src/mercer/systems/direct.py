@@ -11,6 +11,25 @@ from mercer.contracts import Array
 from mercer.systems.spectrum import Spectrum
 
 
+def safe_factor(A: Array, alpha: float) -> Array | None:
+    """Return the lower Cholesky factor of ``A + alpha I``; None if not safely positive definite.
+
+    Safe means that ``A + alpha/4`` also has a Cholesky factor: rounding, which moves eigenvalues up
+    as far as down, is then below a quarter of the penalty.
+    """
+    if not alpha > 0:
+        return None
+    diagonal = np.diag_indices_from(A)
+    for share in (0.25, 1.0):
+        factor = np.array(A, order="F")
+        factor[diagonal] += share * alpha
+        if len(A):
+            factor, info = lapack.dpotrf(factor, lower=1, overwrite_a=1)
+            if info != 0:
+                return None
+    return np.asarray(factor)
+
+
 class DirectSystem:
     """``(A + alpha) v = b`` with A in memory.
 
@@ -49,24 +68,13 @@ class DirectSystem:
         return "spectrum" in self.__dict__
 
     def cholesky(self, alpha: float) -> Array | None:
-        """Solve by Cholesky, or return None if A + alpha I is not safely positive definite.
-
-        Safe means that ``A + alpha/4`` also has a Cholesky factor: rounding, which moves
-        eigenvalues up as far as down, is then below a quarter of the penalty.
-        """
-        A, b = self.A, self.b
-        if len(A) == 0:
-            return np.zeros(b.shape)
-        if not alpha > 0:
+        """Solve by Cholesky, or return None if A + alpha I is not safely positive definite."""
+        if len(self.A) == 0:
+            return np.zeros(self.b.shape)
+        factor = safe_factor(self.A, alpha)
+        if factor is None:
             return None
-        diagonal = np.diag_indices_from(A)
-        for share in (0.25, 1.0):
-            shifted = np.array(A, order="F")
-            shifted[diagonal] += share * alpha
-            factor, info = lapack.dpotrf(shifted, lower=1, overwrite_a=1)
-            if info != 0:
-                return None
-        value, info = lapack.dpotrs(factor, b, lower=1)
+        value, _ = lapack.dpotrs(factor, self.b, lower=1)
         return np.asarray(value)
 
     def by_spectrum(self, alpha: float) -> Array:

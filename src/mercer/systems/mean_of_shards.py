@@ -28,7 +28,7 @@ from scipy.linalg import blas, lapack
 
 from mercer.bases import BasisTransformer
 from mercer.bases.whitening import Whitener
-from mercer.contracts import Array, Reading, Targets
+from mercer.contracts import Array, Reading, Solution, Targets
 from mercer.engines import count_numbers
 from mercer.moments import Moments
 from mercer.moments.by_fold import moments_of
@@ -46,7 +46,8 @@ class ShardSide:
     """What a shard sends before the rounds: b_j and weights.
 
     ``model`` is the shard's own solution, where rounds start at their average, and ``mass`` the
-    weight of its pairs, where those between shards do not count.
+    weight of its pairs, where those between shards do not count. ``sum_yy`` is the sum of y^2, for
+    the residuals of all rows; None if some rows have no label.
     """
 
     weight: float
@@ -54,6 +55,7 @@ class ShardSide:
     b: Array
     model: Array | None = None
     mass: float | None = None
+    sum_yy: Array | None = None  # (k,)
 
 
 class ShardSystem:
@@ -95,6 +97,7 @@ class ShardSystem:
         self.b = b / (self.label_weight or 1.0)
         self.means: Array | None = None
         self._partial = moments.target_rows != moments.rows
+        self.sum_yy = None if self._partial else moments.sum_yy
         if intercept:
             labelled = whitener.vectors(moments.target_sum_h) / (self.label_weight or 1.0)
             self.means = np.stack([edge / (self.weight or 1.0), labelled])
@@ -197,6 +200,10 @@ class MeanOfShards:
         """Return the gradient at the start of the rounds."""
         return self.product(self.start) - self.b if np.any(self.start) else -self.b
 
+    def residual_square(self, solution: Solution, alpha: float) -> Array | None:
+        """Return ``sum_i w_i (y_i - f(x_i))^2``, of shape (k,); None if it is not known."""
+        return None
+
     def objective(self, g: Array, gradient: Array) -> float:
         """Return ``g'Hg / 2 - b'g``, from the gradient ``Hg - b``."""
         return float(np.sum(g * (gradient - self.b))) / 2
@@ -214,6 +221,9 @@ class MeanSystem(MeanOfShards):
         self.weight = float(sum(side.weight for side in sides))
         label_weight = float(sum(side.label_weight for side in sides))
         super().__init__(held, sides, shares_of(sides))
+        self._intercept = intercept
+        squares = [side.sum_yy for side in sides if side.sum_yy is not None and side.mass is None]
+        self._sum_yy = np.sum(squares, axis=0) if len(squares) == len(sides) else None
         if intercept and label_weight != self.weight:
             means = held.map(means_of, record="means")
             of_all, of_labelled = (
@@ -231,6 +241,17 @@ class MeanSystem(MeanOfShards):
     def product(self, V: Array, exact: bool = True) -> Array:
         """Return the mean of ``H_j V``."""
         return self._combined(self._ask("product", V), self._shares)
+
+    def residual_square(self, solution: Solution, alpha: float) -> Array | None:
+        """Return ``sum_i w_i (y_i - f(x_i))^2``, of shape (k,); None if it is not known.
+
+        ``2 b'g - g'Ag`` is the gain of the rounds plus the penalty, without the constant.
+        """
+        if self._sum_yy is None or solution.gain is None:
+            return None
+        v = solution.value[: len(solution.value) - self._intercept]
+        left = self._sum_yy / self.weight - solution.gain - alpha * np.einsum("ij,ij->j", v, v)
+        return np.asarray(self.weight * np.maximum(left, 0.0))
 
     def precondition(self, R: Array) -> Array:
         """Return the mean of ``H_j^-1 R``, for a gradient R."""
@@ -294,6 +315,7 @@ def side_of(system: Any, with_model: bool) -> ShardSide:
         system.b,
         system.model if with_model else None,
         system.mass,
+        getattr(system, "sum_yy", None),
     )
 
 

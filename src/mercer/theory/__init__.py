@@ -6,6 +6,7 @@ from mercer.theory.decomposition import ErrorParts, error_parts
 from mercer.theory.forecast import Forecast, Forecaster, SystemForecast
 from mercer.theory.learning_surface import Estimate, Point, Surface
 from mercer.theory.power_law import PowerLaw
+from mercer.theory.rows_curve import RowsCurve, measure_rows_curve
 from mercer.theory.study import Study, study_rows
 from mercer.theory.system_costs import Cluster
 
@@ -19,10 +20,12 @@ __all__ = [
     "Forecaster",
     "Point",
     "PowerLaw",
+    "RowsCurve",
     "Study",
     "Surface",
     "SystemForecast",
     "capacity_of_rows",
     "error_parts",
+    "measure_rows_curve",
     "study_rows",
 ]

@@ -40,8 +40,9 @@ def error_rates(
     reading: Reading,
     seed: int,
     models: Sequence[Measured],
+    held: Sequence[Sequence[int]] | None = None,
 ) -> list[float]:
-    """Return the error rate of each model on the folds of the test.
+    """Return the error rate of each model on the folds of the test, or on those in ``held``.
 
     ``reading`` and ``seed`` are those of the pass that summed the moments: they say which fold a
     row is in.
@@ -60,9 +61,11 @@ def error_rates(
         label="error rates",
         record="error rates",
     )
-    held = list(HELD)
-    wrong: Array = total.wrong[:, held].sum(axis=1) / total.weight[held].sum()
-    return [float(rate) for rate in wrong]
+    tests = [list(HELD)] * len(models) if held is None else [list(folds) for folds in held]
+    return [
+        float(wrong[test].sum() / total.weight[test].sum())
+        for wrong, test in zip(total.wrong, tests, strict=True)
+    ]
 
 
 def add_counts(first: Wrong, second: Wrong) -> Wrong:

@@ -79,7 +79,7 @@ def errors_by_partitions(
             moments = total_of(folds[part * each : (part + 1) * each])
             system = MomentSystem([moments], basis, intercept, np.ones(moments.cross.shape[1]))
             value = solved(system, alpha)
-            models.append((moments.target_weight, *_in_functions(system, value)))
+            models.append((moments.target_weight, *in_functions(system, value)))
         shares = np.array([weight for weight, *_ in models])
         shares = shares / shares.sum()
         c = sum(share * one for share, (_, one, _) in zip(shares, models, strict=True))
@@ -100,7 +100,7 @@ def _measured(
     system = MomentSystem([moments], basis, intercept, np.ones(outputs))
     alphas = default_alphas(system)
     values = np.hstack([system.spectrum.solve(alpha) for alpha in alphas])
-    c, constants = _in_functions(system, values)
+    c, constants = in_functions(system, values)
     errors = test.squared_error(c, constants).reshape(len(alphas), outputs).sum(axis=1)
     best = int(np.nanargmin(np.where(np.isfinite(errors), errors, np.inf)))
     columns = slice(best * outputs, (best + 1) * outputs)
@@ -122,7 +122,7 @@ def solved(system: MomentSystem, alpha: float) -> Array:
     return np.linalg.solve(A, system.b)
 
 
-def _in_functions(system: MomentSystem, values: Array) -> tuple[Array, Array]:
+def in_functions(system: MomentSystem, values: Array) -> tuple[Array, Array]:
     """Return coefficients of the summed functions, and intercepts, for stacked solutions."""
     c = system.whitener.coefficients(values)
     equations = system.equations

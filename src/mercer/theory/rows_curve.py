@@ -1,0 +1,184 @@
+"""How the error falls with the number of rows, from one pass and without a fit for each.
+
+Sums over folds are sums over rows, so any union of folds is a training set, whose solution and
+whose error on other folds are functions of these sums (:mod:`mercer.theory.sub_sums`). The test
+goes around: each part of the folds is held out once, so that the band shows both what the choice of
+the training rows and what that of the test rows is worth. The line is
+
+.. math:: e(n) = \\sigma^2 + C n^{-\\beta}
+
+(:mod:`mercer.theory.learning_surface`), whose intervals are of all curves that fit about as well.
+It is not continued to more functions than were measured: the more functions, the more further rows
+bring, and a sum of a part of rows and a part of functions does not show that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.contracts import Array
+from mercer.engines import blas_threads
+from mercer.request import Request
+from mercer.rows.rowset import RowSet
+from mercer.search.sample import labelled_rows
+from mercer.theory.alpha_descent import AlphaDescent
+from mercer.theory.decisions import error_rates
+from mercer.theory.learning_surface import Estimate, Surface
+from mercer.theory.measuring import points_of, spread_of, sums_by_fold
+from mercer.theory.sub_sums import FOLDS, HELD, SIZES
+
+#: Fewest labelled rows: the smallest training set has a sixteenth of them.
+FEWEST = 160
+FAMILY = "landmarks"
+#: Every rotation of the folds by so many gives another test.
+TURN = len(HELD)
+
+
+@dataclass(frozen=True)
+class RowsCurve:
+    """Errors against the number of rows, as measured and by the law that fits them.
+
+    Attributes
+    ----------
+    rows : array of shape (sizes,)
+        Rows of the training sets.
+    errors : array of shape (sizes, unions)
+        The error of each: root mean squared, in units of y, or the error rate of classes.
+    n_rows : int
+        Rows with labels.
+    functions, model_functions : int
+        Functions that the errors are of, and those of the model, which may be more.
+    surface : Surface
+        The law: of squared errors relative to the spread of y, or of error rates.
+    spread : float
+        The mean square of y around its mean; 1 for error rates.
+    classes : bool
+        Whether errors are error rates.
+
+    Examples
+    --------
+    >>> from mercer import KernelRegressor, RowsCurveDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((800, 2))
+    >>> y = np.sin(6 * X[:, 0]) + 0.2 * rng.standard_normal(800)
+    >>> model = KernelRegressor("gaussian", metric=None, random_state=0).fit(X, y)
+    >>> curve = RowsCurveDisplay.from_estimator(model, X, y).curve
+    >>> curve.errors.shape
+    (5, 4)
+    >>> now, more = curve.at(800), curve.at(1600)
+    >>> bool(0.18 < more.value <= now.value < 0.23)
+    True
+    """
+
+    rows: Array
+    errors: Array
+    n_rows: int
+    functions: int
+    model_functions: int
+    surface: Surface
+    spread: float
+    classes: bool
+
+    def at(self, rows: float) -> Estimate:
+        """Return the error to expect at a number of rows."""
+        found = self.surface.at(rows, self.functions, FAMILY)
+        values = [self._stated(value) for value in (found.value, found.low, found.high)]
+        return Estimate(*map(float, values))
+
+    def gain(self, factor: float = 2.0) -> Estimate:
+        """Return by what share the error falls with so many times the rows."""
+        rate, gain, noise, by_rows, by_functions = self.surface.candidates.T
+        rest = noise + by_functions * self.functions**-gain
+        before, after = (
+            self._stated(rest + by_rows * rows**-rate)
+            for rows in (self.n_rows, factor * self.n_rows)
+        )
+        share = np.divide(before - after, before, out=np.zeros_like(before), where=before > 0)
+        return Estimate.of(share, self.surface.weights)
+
+    def _stated(self, error: Array | float) -> Array:
+        return stated(error, self.spread, self.classes)
+
+    @property
+    def measure(self) -> str:
+        """What the errors are."""
+        return "error rate" if self.classes else "RMSE"
+
+
+def stated(error: Array | float, spread: float, classes: bool) -> Array:
+    """Return errors as they are stated: the root of a mean square in units of y, or a rate."""
+    return np.asarray(error if classes else np.sqrt(np.maximum(error, 0.0) * spread))
+
+
+def training_sets() -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the folds of every training set, and those of its test.
+
+    >>> sets = training_sets()
+    >>> len(sets), sets[0], len(sets[-1][0])
+    (20, ((0,), (12, 13, 14, 15)), 12)
+    """
+    found = []
+    for size in SIZES:
+        for turn in range(0, FOLDS, TURN):
+            order = [(turn + at) % FOLDS for at in range(FOLDS)]
+            found.append((tuple(order[:size]), tuple(order[at] for at in HELD)))
+    return found
+
+
+def measure_rows_curve(
+    rows: RowSet,
+    request: Request,
+    *,
+    n_components: int,
+    model_functions: int | None,
+    classes: bool = False,
+) -> RowsCurve:
+    """Measure errors of fits to parts of the rows.
+
+    Parameters
+    ----------
+    rows : RowSet
+        The rows, in one place or in shards.
+    request : Request
+        The parameters of the fit; its kernel has numeric parameters.
+    n_components : int
+        The most functions of the fits.
+    model_functions : int or None
+        Functions of the model; None means one for every row.
+    classes : bool
+        Whether to measure error rates.
+    """
+    labelled = labelled_rows(rows, request.targets)
+    if labelled < FEWEST:
+        raise ValueError(
+            f"a curve needs at least {FEWEST} rows with labels to cut into parts, got {labelled}"
+        )
+    functions = labelled if model_functions is None else model_functions
+    seed = request.seeds.search()
+    rng = np.random.default_rng(seed)
+    sets, targets = training_sets(), request.targets
+    with blas_threads(1):  # the matrices are small
+        # All rows as landmarks, whatever fold they are in, are the exact kernel of each part.
+        size = min(n_components, functions, labelled)
+        basis, folds, reading = sums_by_fold(rows, targets, request, FAMILY, size, seed, rng)
+        descent = AlphaDescent(folds, basis, request.intercept)
+        found = [descent.error(*one) for one in sets]
+        errors = [one.error for one in found]
+        if classes:
+            tests = [held for _, held in sets]
+            errors = error_rates(rows, targets, basis, reading, seed, found, tests)
+    spread = 1.0 if classes else spread_of(folds, request)
+    points = points_of([(FAMILY, one, error) for one, error in zip(found, errors, strict=True)])
+    shape = (len(SIZES), -1)
+    return RowsCurve(
+        np.reshape([one.rows for one in found], shape).mean(axis=1),
+        stated(np.reshape(errors, shape), spread, classes),
+        labelled,
+        basis.size,
+        functions,
+        Surface.of(points),
+        spread,
+        classes,
+    )
