@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ from experiments.uncertainty.scores import (
 
 #: Where tested rows are: drawn like those trained on, or near and far after far ones were left out.
 DRAWN, INSIDE, OUTSIDE = "drawn", "inside", "outside"
+#: The commit of the library that a run has loaded, whatever is checked out while it goes on.
+code = cache(commit)
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,7 @@ class Part:
             kept = read_lines(path, self.kind)
             rewrite_lines(path, (one for one in kept if one.key not in wanted))
         absent: set[str] = set()
+        code()
         with one_thread():
             self.warm()
             for name, split, method in wanted:
@@ -163,7 +167,7 @@ def timed(
     found = predict(model)
     predicted = time.perf_counter() - start
     when = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
-    made = commit() if version.startswith("mercer") else ""
+    made = code() if version.startswith("mercer") else ""
     return model, found, Cost(fitted, processor, predicted, load, version, when, made)
 
 
