@@ -13,7 +13,7 @@ endif
 SECONDS ?= 1200
 TRIALS  ?= 50
 EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_features data_dependent_features \
-	distributed_ranking importance_labelling landmark_sampling learning_to_rank planning
+	distributed_ranking importance_labelling landmark_sampling learning_to_rank planning uncertainty
 
 .PHONY: demo test test-all fuzz chaos lint docs benchmarks experiments clean
 

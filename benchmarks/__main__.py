@@ -29,6 +29,7 @@ from benchmarks import (
     shards,
     speed,
     tables,
+    uncertainty,
     wide,
 )
 from benchmarks.table_fit import ALL_METHODS
@@ -64,6 +65,7 @@ SECTIONS = {
     "shards": Section("Shards", shards.run),
     "ranking": Section("Ranking", ranking.run),
     "pool": Section("Scores of a pool", pool.run, None),
+    "uncertainty": Section("Intervals and probabilities", uncertainty.run, 5),
     "wide": Section("Wide text files", wide.run, None),
     "cluster": Section("Memory of workers", cluster_memory.run, None),
 }

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import gc
-import json
 import math
 import os
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
-from experiments.scaffold.records import write_text
+from experiments.scaffold.json_lines import read_lines
 from experiments.scaffold.timing import ROOT, answer, fresh
 
 from benchmarks.peers import METHODS, SIZES
@@ -128,27 +126,7 @@ def commit() -> str:
 
 def read(path: Path) -> dict[tuple[str, int, str], Record]:
     """Read a record a line; the last one of a key counts."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    found = (Record(**json.loads(line)) for line in lines if line.strip())
-    return {record.key: record for record in found}
-
-
-def append(path: Path, record: Record) -> None:
-    """Add a record at the end, whole: other runs may add theirs at the same time."""
-    with path.open("a", encoding="utf-8", newline="\n") as out:
-        out.write(_line(asdict(record)))
-        out.flush()
-        os.fsync(out.fileno())
-
-
-def rewrite(path: Path, records: Iterable[Record]) -> None:
-    """Keep these records and no others."""
-    write_text(path, "".join(_line(asdict(record)) for record in records))
-
-
-def _line(values: Mapping[str, Any]) -> str:
-    short = {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in values.items()}
-    return json.dumps({k: v for k, v in short.items() if v not in (None, "")}) + "\n"
+    return {record.key: record for record in read_lines(path, Record)}
 
 
 if __name__ == "__main__":

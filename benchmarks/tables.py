@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.scaffold.json_lines import append_line, rewrite_lines
 from experiments.scaffold.runner import Progress
 from experiments.scaffold.timing import ChildError
 
 from benchmarks import table_figures, table_report
 from benchmarks.peers import DEFAULT, METHODS
-from benchmarks.table_fit import ALL_METHODS, Record, append, measure, read, rewrite
+from benchmarks.table_fit import ALL_METHODS, Record, measure, read
 from benchmarks.table_sets import SETS, SMALL, TableSet
 
 RECORDS = Path(__file__).with_name("tables.jsonl")
@@ -94,7 +95,7 @@ def forget(path: Path, asked: Asked) -> None:
         return
     dropped = {key for key in asked.keys if key[2] in asked.again}
     kept = read(path)
-    rewrite(path, (record for key, record in kept.items() if key not in dropped))
+    rewrite_lines(path, (record for key, record in kept.items() if key not in dropped))
 
 
 def measure_missing(path: Path, asked: Asked, progress: Progress | None = None) -> None:
@@ -116,7 +117,7 @@ def measure_missing(path: Path, asked: Asked, progress: Progress | None = None) 
         except ChildError as error:
             progress(f"{name}, split {split}, {method}: {error}")
             continue
-        append(path, record)
+        append_line(path, record)
         progress(told(record))
 
 

@@ -10,11 +10,12 @@ from benchmarks import __main__ as command
 from benchmarks import peers, table_figures, table_fit, table_report, table_sets, tables
 from benchmarks.kernel_grid import ALPHAS, FACTORS, KernelGrid
 from benchmarks.peers import METHODS
-from benchmarks.table_fit import Record, append, read
+from benchmarks.table_fit import Record, read
 from benchmarks.table_report import BEST, Found
 from benchmarks.table_sets import CLASSIFICATION, RANKING, REGRESSION, SETS, SMALL
 from benchmarks.tables import Asked
 from experiments.scaffold.data import AbsentError
+from experiments.scaffold.json_lines import append_line
 from experiments.scaffold.runner import QUIET
 from experiments.scaffold.timing import ChildError
 
@@ -144,7 +145,7 @@ def test_the_last_record_of_a_key_counts(tmp_path):
     first = record("a", 0, "mercer", 0.123456789)
     other = record("a", 1, "mercer", 0.2, seconds=3.0, commit="abc")
     for one in (first, other, replace(first, error=0.5)):
-        append(path, one)
+        append_line(path, one)
     found = read(path)
     assert found == {first.key: replace(first, error=0.5), other.key: other}
     assert json.loads(path.read_text().splitlines()[0])["error"] == 0.123457

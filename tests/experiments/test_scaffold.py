@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from experiments.scaffold import figures, timing
 from experiments.scaffold.data import AbsentError
+from experiments.scaffold.json_lines import append_line, read_lines, rewrite_lines
 from experiments.scaffold.records import (
     as_csv,
     as_json,
@@ -38,6 +39,13 @@ class Row:
     n: int
     value: float
     several: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Named(Row):
+    name: str = ""
+    n: int = 0
+    value: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,19 @@ def test_columns_and_nested_records_have_files_too(tmp_path):
     }
     with pytest.raises(TypeError, match="set has no form in JSON"):
         as_json({1, 2})
+
+
+def test_records_can_be_added_a_line_at_a_time(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    assert read_lines(path, Row) == []
+    for one in (Row("a", 1, 1 / 3, (1 / 3, 2.0)), Row("", 2, 0.5)):
+        append_line(path, one)
+    first, second = path.read_text().splitlines()
+    assert json.loads(first) == {"name": "a", "n": 1, "value": 0.333333, "several": [0.333333, 2.0]}
+    assert "name" not in json.loads(second)  # what is empty is left out
+    found = [json.loads(first)["n"], json.loads(second)["n"]]
+    rewrite_lines(path, read_lines(path, Named)[:1])
+    assert [one.n for one in read_lines(path, Named)] == found[:1]
 
 
 def test_tables_are_markdown_that_pages_can_include():
