@@ -81,7 +81,8 @@ class LeaveOut:
 
     ``folds`` is the number of models. About half of the rows are left out, but at least ``few`` and
     at most ``sample``. ``scale`` is whether intervals are wanted, which need the local scale of
-    errors. With ``one_row`` every row is left out by itself.
+    errors. With ``one_row`` every row is left out by itself. ``tolerance`` is how well the change
+    of a model has to be known where it is found in steps.
 
     >>> LeaveOut().dealing(1000), LeaveOut().dealing(8000), LeaveOut().dealing(1_000_000)
     ((10, None), (11, 0.5), (11, 0.02))
@@ -92,15 +93,26 @@ class LeaveOut:
     few: int = 4000
     scale: bool = False
     one_row: bool = False
+    tolerance: float = 0.02
+
+    @classmethod
+    def for_scores(cls) -> LeaveOut:
+        """Return how a map of scores leaves rows out: it has few parameters, so few are enough.
+
+        >>> LeaveOut.for_scores().dealing(1000), LeaveOut.for_scores().dealing(10_000)
+        ((10, None), (3, 0.2))
+        """
+        return cls(folds=2, sample=5000, few=2000, tolerance=0.2)
 
     def dealing(self, n_rows: int) -> tuple[int, float | None]:
         """Return the number of folds, and the share of rows outside the first if that one stays."""
         if self.one_row:
             return 1, None
         if n_rows <= self.few:
-            return max(1, min(self.folds, n_rows)), None
+            return max(1, min(10, n_rows)), None
         # The fewer rows a model leaves out, the more it is like that of all rows.
-        return self.folds + 1, min(self.sample, max(self.few, n_rows // 2)) / n_rows
+        share = self.folds / 20 if self.folds > 2 else 0.1
+        return self.folds + 1, min(self.sample, max(self.few, int(share * n_rows))) / n_rows
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         self.classes_ = self._targets.classes
 
     def _leave_out(self) -> LeaveOut | None:
-        return None if self.calibration is None else LeaveOut()
+        return None if self.calibration is None else LeaveOut.for_scores()
 
     def _adopt(self, found: Fit) -> None:
         super()._adopt(found)

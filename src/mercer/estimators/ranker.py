@@ -146,7 +146,7 @@ class KernelRanker(KernelEstimator):
         return targets is None or not targets.by_query
 
     def _leave_out(self) -> LeaveOut | None:
-        return None if self.calibration is None else LeaveOut()
+        return None if self.calibration is None else LeaveOut.for_scores()
 
     def _adopt(self, found: Fit) -> None:
         super()._adopt(found)

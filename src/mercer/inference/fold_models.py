@@ -62,7 +62,9 @@ def without_folds(system: MomentSystem, work: Work, outcome: Outcome) -> FoldMod
         return None
     solver = work.solver
     if not solver.regularized_by_steps and not solver.cuts_off and system.whitener.size > DIRECT:
-        found = _by_change(system, numbers, outcome)
+        asked = work.request.leave_out
+        assert asked is not None
+        found = _by_change(system, numbers, outcome, asked.tolerance)
         if found is not None:
             return found
     models = []
@@ -94,7 +96,9 @@ def _solved(
     return direct.by_spectrum(outcome.alpha) if found is None else found
 
 
-def _by_change(system: MomentSystem, numbers: list[int], outcome: Outcome) -> FoldModels | None:
+def _by_change(
+    system: MomentSystem, numbers: list[int], outcome: Outcome, tolerance: float
+) -> FoldModels | None:
     """Solve for all folds at once, from the solution for all rows; None without convergence."""
     outputs = system.total.cross.shape[1]
 
@@ -106,7 +110,7 @@ def _by_change(system: MomentSystem, numbers: list[int], outcome: Outcome) -> Fo
         return np.hstack(parts)
 
     folds = [replace(system.folds[k], gram=_NOTHING) for k in numbers]
-    models, converged = models_by_change(system, folds, image, numbers, outcome)
+    models, converged = models_by_change(system, folds, image, numbers, outcome, tolerance)
     return models if converged else None
 
 
@@ -116,6 +120,7 @@ def models_by_change(
     image: Callable[[Array], Array],
     numbers: Sequence[int],
     outcome: Outcome,
+    tolerance: float,
 ) -> tuple[FoldModels, bool]:
     """Return the models without each fold, and whether conjugate gradients converged.
 
@@ -146,7 +151,7 @@ def models_by_change(
         return np.asarray(found)
 
     value, converged = solve_separately(
-        product, precondition, right, np.tile(start, len(folds)), STEPS
+        product, precondition, right, np.tile(start, len(folds)), STEPS, tolerance
     )
     orthogonal = outward(value)
     models = []

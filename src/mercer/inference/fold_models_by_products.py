@@ -26,7 +26,7 @@ STEPS = 40
 
 
 def without_folds_by_products(
-    system: ProductSystem, outcome: Outcome, dealt: DealtFolds
+    system: ProductSystem, outcome: Outcome, dealt: DealtFolds, tolerance: float
 ) -> FoldModels:
     """Return the models without each fold."""
     products, outputs = system.products, system.b.shape[1]
@@ -63,7 +63,7 @@ def without_folds_by_products(
         return np.asarray(image + system.penalty(V, exact=False))
 
     start = np.tile(outcome.solution.value, len(numbers))
-    value, _ = solve_separately(product, system.precondition, right, start, STEPS)
+    value, _ = solve_separately(product, system.precondition, right, start, STEPS, tolerance)
     models = []
     for k in range(len(numbers)):
         own = value[:, columns == k]

@@ -60,7 +60,10 @@ def without_folds_over_shards(
         return np.asarray(found[:, columns])
 
     places = [int(dealt.numbers[k]) for k in usable]
-    models, _ = models_by_change(system, [sums[k] for k in usable], image, places, outcome)
+    asked = work.request.leave_out
+    assert asked is not None
+    left = [sums[k] for k in usable]
+    models, _ = models_by_change(system, left, image, places, outcome, asked.tolerance)
     return replace(dealt, numbers=np.array(places)), models
 
 

@@ -101,7 +101,7 @@ def _without(
     numbers = list(range(int(held_out is not None), folds))
     dealt = DealtFolds(folds, held_out, 0, np.array(numbers))
     if form == "products":
-        return dealt, without_folds_by_products(system, outcome, dealt)  # type: ignore[arg-type]
+        return dealt, without_folds_by_products(system, outcome, dealt, asked.tolerance)  # type: ignore[arg-type]
     labels = np.concatenate(rows.map(places_of, dealt, light=True))
     places = list(range(len(numbers)))
     if form == "kernel matrix":

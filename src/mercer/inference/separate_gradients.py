@@ -17,8 +17,8 @@ from mercer.contracts import Array
 
 #: The change against the start is found to this relative accuracy, in the norm of the system.
 TOLERANCE = 0.02
-#: ... and the solution to this one.
-PRECISION = 1e-3
+#: ... and the solution to this share of it.
+PRECISION = 0.05
 
 
 def solve_separately(
@@ -51,7 +51,8 @@ def solve_separately(
         energy = _inner(residual, scaled)
     direction = scaled
     # What is below the rounding of the right-hand side cannot be found.
-    goal = np.maximum(np.minimum(tolerance**2 * energy, PRECISION**2 * whole), 1e-24 * whole)
+    precise = (PRECISION * tolerance) ** 2 * whole
+    goal = np.maximum(np.minimum(tolerance**2 * energy, precise), 1e-24 * whole)
     for _ in range(max_steps):
         active = energy > goal
         if not active.any():
