@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.validation import check_array
+from mercer.validation import check_array, check_count
 
 
 @dataclass(frozen=True)
@@ -55,4 +55,6 @@ class LeftOutRows:
         for name in ("values", "fitted", "targets"):
             check_array(getattr(self, name), f"{name} of left-out rows", (rows, outputs))
         check_array(self.weight, "weights of left-out rows", (rows,))
+        if self.count is not None:
+            check_count(self.count, "count of left-out rows")
         check_array(self.fold.astype(float), "folds of left-out rows", (rows,))
