@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import mercer.moments.by_fold
+import mercer.sampling.folds
 import mercer.systems.by_kernel_matrix
 import mercer.systems.fold_errors
 import reference
@@ -86,7 +86,7 @@ def dealt(monkeypatch):
     def labels(n, n_splits, rng=None, held_out=None):
         return np.arange(n) * 7 % n_splits
 
-    monkeypatch.setattr(mercer.moments.by_fold, "fold_labels", labels)
+    monkeypatch.setattr(mercer.sampling.folds, "fold_labels", labels)
     monkeypatch.setattr(mercer.systems.by_kernel_matrix, "fold_labels", labels)
     return labels
 
@@ -163,7 +163,11 @@ def test_both_fold_paths_agree_on_a_larger_problem(together, monkeypatch):
         monkeypatch.setattr(mercer.systems.fold_errors, "DIRECT", direct)
         basis = Landmarks(150, random_state=0)
         model = KernelRegressor(
-            LaplacianL1(1.0), basis, alphas=np.geomspace(1e-7, 1.0, 8), selection="kfold"
+            LaplacianL1(1.0),
+            basis,
+            alphas=np.geomspace(1e-7, 1.0, 8),
+            selection="kfold",
+            intervals=None,
         )
         scores.append(model.fit(X, y).cv_results_["mean_squared_error"])
     assert together == [True] * 5
@@ -171,23 +175,26 @@ def test_both_fold_paths_agree_on_a_larger_problem(together, monkeypatch):
 
 
 def test_many_blocks_have_the_folds_of_one(monkeypatch):
-    """Labels are drawn block by block: the scores are those of refits with the labels drawn."""
-    drawn = []
-    original = mercer.moments.by_fold.fold_labels
+    """Labels are drawn some rows at a time, whatever the blocks: scores are those of refits."""
+    labels, blocks = np.full(2500, -1), []
+    original = mercer.sampling.folds.Dealer.labels
 
-    def recorded(n, n_splits, rng, held_out):
-        drawn.append(original(n, n_splits, rng, held_out))
-        return drawn[-1]
+    def recorded(dealer, start, count):
+        labels[start : start + count] = original(dealer, start, count)
+        blocks.append(count)
+        return labels[start : start + count]
 
-    monkeypatch.setattr(mercer.moments.by_fold, "fold_labels", recorded)
+    monkeypatch.setattr(mercer.sampling.folds.Dealer, "labels", recorded)
+    monkeypatch.setattr(mercer.sampling.folds, "DEALT", 700)
     monkeypatch.setattr("mercer.plan.plan.BLOCK_ENTRIES", 10 * 512)
     rng = np.random.default_rng(0)
     X = rng.random((2500, 2))
     y = np.sin(4 * X.sum(axis=1)) + 0.2 * rng.standard_normal(2500)
     case = Case("gaussian", "given", "float64")
-    model = case.estimator(alpha="auto", alphas=ALPHAS, selection=KFold(2)).fit(X, y)
-    assert len(drawn) == 3
-    labels = np.concatenate(drawn)
+    asked = {"alpha": "auto", "alphas": ALPHAS, "selection": KFold(2), "intervals": None}
+    model = case.estimator(**asked).fit(X, y)
+    assert blocks == [1024, 1024, 452]
+    assert sorted(np.bincount(labels)) == [1250, 1250]
     points, kernel = model.basis_.landmarks_, model.kernel_
     problem = reference.BasisRidge(kernel(X, points), kernel(points), True)
     expected = [

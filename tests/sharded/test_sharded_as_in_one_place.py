@@ -86,7 +86,8 @@ def test_leave_one_query_out(basis, cut, engine):
 def test_products(basis, shards, keep, intercept, engine):
     solver = PreconditionedCG(tolerance=1e-11, keep=keep)
     whole = model(basis, fit_intercept=intercept).fit(X, Y, WEIGHT)
-    parts = model(basis, solver=solver, fit_intercept=intercept, engine=engine)
+    settings = {"solver": solver, "fit_intercept": intercept, "intervals": None}
+    parts = model(basis, engine=engine, **settings)
     parts.fit(X, Y, WEIGHT, shard_labels=labels(shards))
     assert_same(parts, whole)
     assert parts.fit_.solution.status is Status.CONVERGED

@@ -135,6 +135,9 @@ READ = {
     "kernel products": ({"solver": EXACT, "basis": "full"}, 3),
     "average": ({"combine": "average"}, 2),
     "Newton rounds": ({"combine": "newton", "basis": "full", "fit_intercept": False}, 3),
+    "intervals": ({"intervals": "cv+"}, 4),  # left-out rows are multiplied by, and predicted
+    "intervals of products": ({"solver": EXACT, "intervals": "cv+"}, 4),
+    "intervals of averages": ({"combine": "average", "intervals": "cv+"}, 3),
 }
 
 
@@ -145,7 +148,8 @@ def test_a_task_computes_a_partition_once(asked, monkeypatch):
     monkeypatch.setattr(
         Partition, "source", property(lambda part: (read.append(part.number), source(part))[1])
     )
-    settings = {"alpha": 1e-2, "basis": Landmarks(sampling=POINTS), **settings}
+    given = {"alpha": 1e-2, "basis": Landmarks(sampling=POINTS), "intervals": None}
+    settings = {**given, **settings}
     model = KernelRegressor(Gaussian(1.5), random_state=0, engine=ThreadEngine(2), **settings)
     model.fit(da.from_array(X, chunks=(200, 3)), Y[:, 0])
     assert sorted(read) == sorted([0, 1, 2] * times)

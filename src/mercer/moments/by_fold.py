@@ -145,10 +145,11 @@ def dealt_blocks(
     if pairs is not None and folds > 1:
         deal = np.random.default_rng(targets.seed)
         dealt = fold_labels(len(pairs.weight), folds, deal, reading.held_out)
-    dealer = Dealer(shard.source.n_rows, folds, seed, reading.held_out)
+    source = shard.source  # a partition is computed each time it is asked for
+    dealer = Dealer(source.n_rows, folds, seed, reading.held_out)
     # With equal folds, read enough rows to fill one block per fold, so that blocks stay large.
     rows = reading.block_rows * (1 if reading.few_left_out else folds)
-    for block, Y in checked_blocks(shard.source, targets, rows, partial=True):
+    for block, Y in checked_blocks(source, targets, rows, partial=True):
         labels: Array | None = None
         if dealt is not None:
             labels = dealt[targets.codes(block)]

@@ -28,9 +28,9 @@ class DealtFolds:
     shards: dict[int, int] | None = None
     starts: dict[int, int] | None = None
 
-    def places(self, shard: Shard) -> Array:
+    def places(self, shard: Shard, rows: int | None = None) -> Array:
         """Return for each row of a shard its place among ``numbers``, -1 if it always stays."""
-        rows = shard.source.n_rows
+        rows = shard.source.n_rows if rows is None else rows
         known = self._known(shard, 0, rows)
         if known is not None:
             return known

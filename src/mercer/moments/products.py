@@ -139,6 +139,7 @@ class RowProducts:
         self.shard, self.targets, self.basis, self.reading = shard, targets, basis, reading
         source = shard.source
         self.kept = _large((source.n_rows, basis.size), basis.precision_) if keep else None
+        self._n_rows = source.n_rows
         self._dealt: tuple[int, Array] | None = None
         self.sums = self._read(source)
 
@@ -228,7 +229,7 @@ class RowProducts:
     def places(self, dealt: DealtFolds) -> Array:
         """Return for each row its place among the folds that are left out, -1 for none."""
         if self._dealt is None or self._dealt[0] != dealt.seed:
-            self._dealt = dealt.seed, dealt.places(self.shard)
+            self._dealt = dealt.seed, dealt.places(self.shard, self._n_rows)
         return self._dealt[1]
 
     def fold_sums(self, dealt: DealtFolds) -> FoldSums:
