@@ -273,7 +273,7 @@ sharding.cut_by_label = lambda source, labels, shards=None: [
 ]
 model = KernelRegressor(
     Gaussian(1.5), Landmarks(sampling=POINTS), 1e-2, combine=combine, rounds=6,
-    checkpoint=out + "-checkpoint",
+    checkpoint=out + "-checkpoint", intervals=None,
 )
 model.fit(X, Y, shard_labels=np.arange(len(X)) % 40)
 np.save(out, model.coef_)
