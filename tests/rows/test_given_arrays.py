@@ -10,6 +10,7 @@ from scipy import sparse
 from source_files import refuses
 
 from mercer import KernelClassifier, KernelRanker, KernelRegressor
+from mercer.estimators.drawn_rows import identity_of
 from mercer.rows import ArraySource
 from mercer.rows.given_arrays import check_sparse, sound_rows, unmasked
 
@@ -136,6 +137,7 @@ def test_masked_objects_are_gaps(data):
     model = KernelRegressor(missing="fill", random_state=0)
     expected = model.fit(gaps, y).predict(gaps)
     np.testing.assert_array_equal(model.fit(masked(X, (5, 0)), y).predict(gaps), expected)
+    assert identity_of(masked(X, (5, 0))) is None  # as after a labeller drew as many rows
 
 
 def test_masked_targets_are_missing(data):

@@ -45,6 +45,7 @@ def warn_of_missing_weights(X: Any, sample_weight: Any) -> None:
 
 def identity_of(X: Any) -> tuple[int, int] | None:
     """Return the number of rows and the sum of their hashes; None for sparse rows and files."""
+    table = None
     try:
         table = table_of(X)
         rows = np.asarray(X if table is None else table.numbers())
