@@ -85,15 +85,15 @@ class LeaveOut:
     of a model has to be known where it is found in steps.
 
     >>> LeaveOut().dealing(1000), LeaveOut().dealing(8000), LeaveOut().dealing(1_000_000)
-    ((10, None), (11, 0.5), (11, 0.02))
+    ((10, None), (9, 0.5), (9, 0.02))
     """
 
-    folds: int = 10
+    folds: int = 8
     sample: int = 20_000
     few: int = 4000
     scale: bool = False
     one_row: bool = False
-    tolerance: float = 0.02
+    tolerance: float = 0.1
 
     @classmethod
     def for_scores(cls) -> LeaveOut:
@@ -111,7 +111,7 @@ class LeaveOut:
         if n_rows <= self.few:
             return max(1, min(10, n_rows)), None
         # The fewer rows a model leaves out, the more it is like that of all rows.
-        share = self.folds / 20 if self.folds > 2 else 0.1
+        share = 0.5 if self.folds > 2 else 0.2
         return self.folds + 1, min(self.sample, max(self.few, int(share * n_rows))) / n_rows
 
 

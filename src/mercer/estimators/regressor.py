@@ -86,8 +86,8 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         Whether to fit an unpenalized intercept.
     intervals : "cv+", "jackknife+" or None
         How :meth:`predict_interval` and :meth:`predict_quantiles` know the errors of new rows: from
-        models without each of ten folds ("cv+"), or without each row ("jackknife+", for up to a few
-        thousand rows), both by subtraction. None skips this part of the fit.
+        models without each of some folds ("cv+"), or without each row ("jackknife+", for up to 4000
+        rows), both by subtraction. None skips this part of the fit.
     weight_type : "frequency", "relative" or "importance"
         What ``sample_weight`` means. "frequency": weight 2 is the row twice. "relative": only the
         ratios of weights matter, and the number of rows is that of the rows. "importance": rows
