@@ -93,7 +93,7 @@ class LeaveOut:
     few: int = 4000
     scale: bool = False
     one_row: bool = False
-    tolerance: float = 0.1
+    tolerance: float = 0.2
 
     @classmethod
     def for_scores(cls) -> LeaveOut:
@@ -102,7 +102,7 @@ class LeaveOut:
         >>> LeaveOut.for_scores().dealing(1000), LeaveOut.for_scores().dealing(10_000)
         ((10, None), (3, 0.2))
         """
-        return cls(folds=2, sample=5000, few=2000, tolerance=0.2)
+        return cls(folds=2, sample=5000, few=2000)
 
     def dealing(self, n_rows: int) -> tuple[int, float | None]:
         """Return the number of folds, and the share of rows outside the first if that one stays."""

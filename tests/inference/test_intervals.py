@@ -116,7 +116,7 @@ def test_quantiles_of_the_mixture_against_all_moved_errors(models, level):
     assert np.all(np.isfinite(inside))
     # The distribution is linear between the errors of a fold, of which there are few.
     rows_beyond = np.abs((moved <= found[:, None]).sum(axis=1) - (place + 1))
-    assert rows_beyond.max() <= (2 if models in (1, 200) else models + 1)
+    assert rows_beyond.max() <= (2 if models in (1, 200) else models + 2)
 
 
 def test_jackknife_plus_is_a_refit_for_every_row():
@@ -180,7 +180,9 @@ def test_fit_from_a_file_and_from_many_rows_leaves_a_sample_out(tmp_path, monkey
     from mercer.request import LeaveOut
 
     monkeypatch.setattr(
-        KernelRegressor, "_leave_out", lambda self: LeaveOut(folds=5, sample=400, scale=True)
+        KernelRegressor,
+        "_leave_out",
+        lambda self: LeaveOut(folds=5, sample=400, few=300, scale=True),
     )
     np.savetxt(
         tmp_path / "rows.csv",

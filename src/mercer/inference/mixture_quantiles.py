@@ -20,7 +20,7 @@ import numpy as np
 from mercer.contracts import Array
 
 #: Steps of the search between the quantiles of single folds.
-STEPS = 4
+STEPS = 3
 #: Cells of a table of the distribution, the shares on both sides of a quantile that it spans, and
 #: rows that are looked up at a time.
 CELLS, AROUND, ROWS = 1024, 0.15, 4096
@@ -91,16 +91,16 @@ class ErrorMixture:
         found = np.empty(len(centers))
         for start in range(0, len(centers), ROWS):
             part = slice(start, start + ROWS)
-            C, s = centers[part][:, present], scale[part]
-            ends = C + s[:, None] * np.array(own)
+            C, s = np.ascontiguousarray(centers[part][:, present].T), scale[part]
+            ends = C + s * np.array(own)[:, None]
             # The quantile of all folds lies between those of single ones.
-            low, high = ends.min(axis=1), ends.max(axis=1)
+            low, high = ends.min(axis=0), ends.max(axis=0)
             found[part] = _root(table.below, C, s, low, high, needed)
-            inside = table.contains((low - C.max(axis=1)) / s, (high - C.min(axis=1)) / s)
+            inside = table.contains((low - C.max(axis=0)) / s, (high - C.min(axis=0)) / s)
             far = np.flatnonzero(~inside)
             if len(far):
                 below = partial(self._below, present)
-                rest = (C[far], s[far], low[far], high[far])
+                rest = (C[:, far], s[far], low[far], high[far])
                 found[start + far] = _root(below, *rest, needed)
         return found
 
@@ -118,10 +118,10 @@ class ErrorMixture:
         return np.interp(at, self.errors[k], self._up_to(k), left=0.0, right=total)
 
     def _below(self, present: list[int], U: Array) -> Array:
-        """Return the weight of the errors up to U (n, l), linear between errors."""
-        below = np.zeros(len(U))
+        """Return the weight of the errors up to U (l, n), linear between errors."""
+        below = np.zeros(U.shape[1])
         for place, k in enumerate(present):
-            below += self.up_to(k, U[:, place])
+            below += self.up_to(k, U[place])
         return below
 
     def _by_sorting(self, centers: Array, scale: Array, needed: float) -> Array:
@@ -166,15 +166,16 @@ class _Table:
         return np.asarray((low >= self.first) & (high <= self.first + CELLS * self.step))
 
     def below(self, U: Array) -> Array:
-        """Return the weight of the errors up to U (n, l), linear between the points of the grid."""
-        place = ((U - self.first) / (self.step or 1.0)).astype(np.float32)
+        """Return the weight of the errors up to U (l, n), linear between the points of the grid."""
+        place = (U - self.first).astype(np.float32)
+        place *= 1.0 / (self.step or 1.0)
         np.clip(place, 0.0, CELLS - 1e-3, out=place)
         cell = place.astype(np.int32)
         place -= cell
-        cell += (np.arange(len(self.values)) * (CELLS + 1)).astype(np.int32)
-        flat = self.values.ravel()
-        left = flat[cell]
-        return np.asarray((left + place * (flat[cell + 1] - left)).sum(axis=1, dtype=np.float64))
+        cell += (np.arange(len(self.values)) * (CELLS + 1)).astype(np.int32)[:, None]
+        place *= np.diff(self.values, append=0.0).ravel().take(cell)
+        place += self.values.ravel().take(cell)
+        return np.asarray(place.sum(axis=0, dtype=np.float64))
 
 
 def _root(
@@ -186,12 +187,12 @@ def _root(
     needed: float,
 ) -> Array:
     """Return t between low and high where the weight below it is ``needed``: regula falsi."""
-    inverse = 1.0 / scale[:, None]
+    inverse = 1.0 / scale
 
     def excess_at(t: Array) -> Array:
-        return below((t[:, None] - centers) * inverse) - needed
+        return below((t - centers) * inverse) - needed
 
-    if centers.shape[1] == 1:
+    if len(centers) == 1:
         return high
     missing, over = excess_at(low), excess_at(high)
     for _ in range(STEPS):

@@ -21,7 +21,7 @@ from mercer.sampling import pivoted_cholesky
 from mercer.validation import check_array
 
 #: Reference points at most, and how many points they are chosen from.
-POINTS, CANDIDATES = 128, 1000
+POINTS, CANDIDATES = 64, 1000
 #: Rows farther than this share of the training rows are new.
 FAR = 0.99
 
