@@ -87,19 +87,19 @@ def check_number(
     hint: str = "",
 ) -> float:
     """Return ``value`` as a finite float, in [minimum, maximum] and greater than ``above``."""
-    at_least = f"at least {minimum:g}" if minimum > -np.inf else ""
-    wanted = f"greater than {above:g}" if above > -np.inf else at_least
+    at_least = f" at least {minimum:g}" if minimum > -np.inf else ""
+    wanted = f" greater than {above:g}" if above > -np.inf else at_least
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number {wanted}, got {value!r}{hint}")
+        raise TypeError(f"{name} must be a number{wanted}, got {value!r}{hint}")
     try:
         number = float(value)
     except OverflowError as error:  # an integer, whose digits would fill the message
         raise ValueError(
-            f"{name} must be a finite number {wanted}, got an integer that is too large for a "
+            f"{name} must be a finite number{wanted}, got an integer that is too large for a "
             f"float{hint}"
         ) from error
     if not np.isfinite(number) or number < minimum or number <= above:
-        raise ValueError(f"{name} must be a finite number {wanted}, got {value!r}{hint}")
+        raise ValueError(f"{name} must be a finite number{wanted}, got {value!r}{hint}")
     if number > maximum:
         raise ValueError(f"{name} must be at most {maximum:g}, got {value!r}{hint}")
     return number

@@ -295,3 +295,18 @@ def test_a_memory_limit_leaves_out_nothing_rather_than_fewer_functions():
     model = KernelRegressor(**settings, memory_limit="120MB", random_state=0).fit(X, Y)
     assert model.fit_.plan.size == 900
     assert model.fit_.intervals is None
+
+
+@pytest.mark.parametrize(
+    ("y", "weight", "message"),
+    [
+        (np.r_[np.nan, Y[1:100]], None, "y must be finite"),
+        (Y[:100], np.full(100, -1.0), "sample_weight must be finite and at least 0"),
+        (Y[:100], np.zeros(100), "not all 0"),
+        (Y[:100], np.ones(99), "must have 100 entries"),
+    ],
+)
+def test_calibration_refuses_rows_that_say_nothing(y, weight, message):
+    model = KernelRegressor(Gaussian(1.0), random_state=0).fit(X[:100], Y[:100])
+    with pytest.raises(ValueError, match=message):
+        model.calibrate(X[:100], y, weight)

@@ -15,7 +15,7 @@ from mercer.inference.error_scale import ErrorScale
 from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_rows import LeftOutRows
 from mercer.rows.given_arrays import refuse_masked
-from mercer.validation import check_share
+from mercer.validation import check_share, check_weight
 
 
 class IntervalPredictions:
@@ -119,7 +119,14 @@ class IntervalPredictions:
         targets, found = self._targets, self.fit_
         known: Intervals | None = found.intervals
         Y = targets.encode(np.asarray(y, dtype=float), 0)
+        if not np.isfinite(Y).all():
+            raise ValueError(
+                "y must be finite numbers to calibrate: leave out rows without a target"
+            )
         weight = np.ones(len(Y)) if sample_weight is None else np.asarray(sample_weight, float)
+        check_weight(weight)
+        if weight.shape != (len(Y),) or not weight.sum() > 0:
+            raise ValueError(f"sample_weight must have {len(Y)} entries that are not all 0")
         outputs = Y.shape[1]
         if known is None:
             scale = ErrorScale(
