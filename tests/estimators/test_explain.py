@@ -130,7 +130,15 @@ class WithoutGradient(Kernel):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_kernel_without_gradient_is_differentiated_by_differences(dtype):
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = KernelRegressor(WithoutGradient(), "landmarks", alpha=1e-3, dtype=dtype).fit(Z, Y)
+    model = KernelRegressor(
+        WithoutGradient(),
+        "landmarks",
+        alpha=1e-3,
+        metric=None,
+        scale=None,  # the formula below is of the columns themselves
+        dtype=dtype,
+        random_state=0,
+    ).fit(Z, Y)
     found = model.explain(Z[:20] + 0.01)
     assert not found.exact
     coefficients, points = model.coef_[:, 0], model.basis_.landmarks_
