@@ -85,6 +85,8 @@ def _without(
         if work.solver.regularized_by_steps or work.solver.cuts_off:
             return None, None
         folds, held_out = asked.dealing(rows.n_rows)
+        if folds < 2:
+            return None, None
         dealt = DealtFolds(folds, held_out, 0, np.arange(int(held_out is not None), folds))
         found = without_folds_over_shards(system, work, outcome, dealt)  # type: ignore[arg-type]
         return (None, None) if found is None else found
