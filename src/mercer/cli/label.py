@@ -113,19 +113,15 @@ def label(
         labeller.fit(pool.source)
     else:
         draw_again(labeller, pool, before).select(budget)
-    settings = {**asdict(model), **_dialect(table)}
-    if sampling != LEVERAGE:
-        settings["sampling"] = sampling
-    sheet = write_sheet(
-        labeller,
-        pool,
-        out,
-        before=before,
-        label_studio=label_studio,
-        settings=settings,
-        overwrite=force,
-    )
+    settings = {**asdict(model), **_dialect(table), **_sampling_setting(sampling)}
+    further: dict[str, Any] = {"before": before, "label_studio": label_studio, "settings": settings}
+    sheet = write_sheet(labeller, pool, out, overwrite=force, **further)
     _show(data, out, [*_summary(labeller, sheet, pool), *shown], files)
+
+
+def _sampling_setting(sampling: str) -> dict[str, str]:
+    """Return what a sheet records of how rows were drawn: nothing for leverage scores."""
+    return {} if sampling == LEVERAGE else {"sampling": sampling}
 
 
 def _check_rounds(
