@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from explain_cases import ROWS, X, Y, assert_slopes, houses, slopes, steps_of
 from mercer import (
-    ArcCosine,
     Gaussian,
     KernelClassifier,
     KernelRanker,
@@ -21,160 +21,19 @@ from mercer import (
     Landmarks,
     LaplacianL1,
     Matern,
-    Polynomial,
     RandomFeatures,
-    Sketch,
     Sobolev,
     TableEncoder,
     load,
     save,
 )
 from mercer.datasets import load_real
-from mercer.kernels import Kernel
-from mercer.kernels.kernel import dense
-
-RNG = np.random.default_rng(0)
-X = RNG.standard_normal((300, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 100.0]
-Y = np.sin(X[:, 0]) + 0.05 * X[:, 1] + 3 * (X[:, 2] - 100) * X[:, 0]
-Y = Y + 0.2 * RNG.standard_normal(300)
-SD = X.std(axis=0)
-#: Off the rows of the fit, where quantiles have knots and Laplacian kernels kinks.
-ROWS = X[:40] + 1e-3 * SD
-
-
-def slopes(function, X, steps):
-    """The central differences of a function of rows, column by column."""
-    found = []
-    for column, step in enumerate(steps):
-        up, down = X.copy(), X.copy()
-        up[:, column] += step
-        down[:, column] -= step
-        found.append((function(up) - function(down)) / (2 * step))
-    return np.stack(found, axis=1)
-
-
-def steps_of(function, X, spread):
-    """The change over a standard deviation, column by column."""
-    return slopes(function, X, spread / 2) * spread
-
-
-def assert_slopes(found, function, rows=ROWS, step=1e-5, atol=1e-5):
-    """Derivatives are differences of predictions, in units of standard deviations."""
-    expected = slopes(function, rows, step * SD)
-    np.testing.assert_allclose(found.derivative * SD, expected * SD, rtol=1e-5, atol=atol)
 
 
 @pytest.fixture(autouse=True)
 def closed():
     yield
     plt.close("all")
-
-
-@pytest.mark.parametrize("scale", ["standard", "quantile", None])
-@pytest.mark.parametrize("metric", [None, "full"])
-@pytest.mark.parametrize("kernel", [Gaussian("median"), Matern(2.5, "median")])
-def test_derivatives_are_those_of_predict(kernel, metric, scale):
-    model = KernelRegressor(kernel, metric=metric, scale=scale, random_state=0).fit(X, Y)
-    found = model.explain(ROWS)
-    assert_slopes(found, model.predict)
-    assert found.exact
-    np.testing.assert_allclose(found.spread, SD)
-    np.testing.assert_allclose(found.effect, steps_of(model.predict, ROWS, SD), atol=1e-9)
-    np.testing.assert_allclose(found.prediction, model.predict(ROWS))
-
-
-@pytest.mark.parametrize(
-    "kernel", [LaplacianL1("median"), Polynomial(degree=2), ArcCosine(1), "linear"], ids=str
-)
-def test_derivatives_of_other_kernels(kernel):
-    model = KernelRegressor(kernel, metric=None, scale="standard", random_state=0).fit(X, Y)
-    assert_slopes(model.explain(ROWS), model.predict)
-
-
-def test_the_slope_at_a_kink_is_the_mean_of_both_sides():
-    model = KernelRegressor(Matern(2.5, "median"), metric=None, scale="quantile").fit(X, Y)
-    at_knots = model.explain(X[:40])
-    sides = [model.explain(X[:40] + sign * 1e-7 * SD).derivative for sign in (1, -1)]
-    assert np.abs(sides[0] - sides[1]).max() > 0.1
-    np.testing.assert_allclose(at_knots.derivative, np.mean(sides, axis=0), rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize("basis", [RandomFeatures(100), Sketch(60), "landmarks", "full"], ids=str)
-def test_derivatives_in_every_basis(basis):
-    model = KernelRegressor(
-        Gaussian("median"), basis, metric=None, scale="quantile", dtype="float64", random_state=0
-    ).fit(X, Y)
-    assert_slopes(model.explain(ROWS), model.predict)
-
-
-class WithoutGradient(Kernel):
-    """The Cauchy kernel, which does not say what its gradient is."""
-
-    bounded = True
-
-    def against(self, Z, precision="float64"):
-        from scipy.spatial.distance import cdist
-
-        def block(X, out=None):
-            value = 1 / (1 + cdist(dense(X), dense(Z), "sqeuclidean"))
-            out = np.empty(value.shape, dtype=precision) if out is None else out
-            out[...] = value
-            return out
-
-        return block
-
-    def diag(self, X):
-        return np.ones(X.shape[0])
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_kernel_without_gradient_is_differentiated_by_differences(dtype):
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = KernelRegressor(
-        WithoutGradient(),
-        "landmarks",
-        alpha=1e-3,
-        metric=None,
-        scale=None,  # the formula below is of the columns themselves
-        dtype=dtype,
-        random_state=0,
-    ).fit(Z, Y)
-    found = model.explain(Z[:20] + 0.01)
-    assert not found.exact
-    coefficients, points = model.coef_[:, 0], model.basis_.landmarks_
-    difference = (Z[:20] + 0.01)[:, None] - points
-    square = 1 + (difference**2).sum(axis=2)
-    expected = np.einsum("ij,ijk->ik", -2 * coefficients / square**2, difference)
-    np.testing.assert_allclose(found.derivative, expected, rtol=1e-6, atol=1e-6)
-
-
-# -- tables ------------------------------------------------------------------------------------
-
-
-def houses(rows=400):
-    """A table with every kind of column, and gaps."""
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        {
-            "size": 50 + 20 * rng.random(rows),
-            "price": [f"${1000 + 500 * value:,.2f}" for value in rng.random(rows)],
-            "color": rng.choice(["red", "green", "blue"], rows, p=[0.6, 0.3, 0.1]),
-            "zip": [f"z{number:03d}" for number in rng.integers(0, 60, rows)],
-            "sold": pd.Timestamp("2020-01-01")
-            + pd.to_timedelta(rng.integers(0, 900, rows), unit="D"),
-            "grade": pd.Categorical(
-                rng.choice(["low", "mid", "high"], rows), ["low", "mid", "high"], ordered=True
-            ),
-            "same": "x",
-        }
-    )
-    frame.loc[rng.random(rows) < 0.1, "size"] = np.nan
-    frame.loc[rng.random(rows) < 0.1, "color"] = None
-    frame.loc[rng.random(rows) < 0.05, "sold"] = pd.NaT
-    effect = frame["color"].map({"red": 1.0, "green": 0.0, "blue": -1.0}).fillna(0.5)
-    day = frame["sold"].dt.day_of_year.fillna(100)
-    y = 0.1 * frame["size"].fillna(70) + effect + np.sin(2 * np.pi * day / 365)
-    return frame, np.asarray(y + 0.1 * rng.standard_normal(rows))
 
 
 @pytest.fixture(scope="module", params=["standard", "quantile"])
@@ -391,7 +250,7 @@ def test_what_cannot_be_explained():
     assert features.explain(X[:2]).effect.shape == (2, 3)
     with pytest.raises(ValueError, match="3 features"):
         model.explain(X[:, :2])
-    U = RNG.random((50, 2))
+    U = np.random.default_rng(0).random((50, 2))
     inside = KernelRegressor(Sobolev(), scale=None).fit(U, U[:, 0])
     with pytest.raises(ValueError, match="effect of column 'x0' cannot be measured"):
         inside.explain(U)
