@@ -170,6 +170,9 @@ def fit(
     force: Force = False,
     task: Task = "auto",
     weight: Weight = None,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Give every class the same weight (classification).")
+    ] = False,
     as_json: Json = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Show every alpha tried, and what shards sent.")
@@ -202,7 +205,7 @@ def fit(
     else:
         rows = reading.open(compute.reachable(data))
     kind, why = decide_task(rows, task)
-    estimator = build_estimator(kind, **settings, verbose=1)
+    estimator = build_estimator(kind, **settings, **_class_weight(balanced, kind), verbose=1)
     whole = rows
     rows, held, label = testing.split(rows, reading, named, model.seed)
     with saying_when_stopped(compute.kept()), finding_infinity(whole, held):
@@ -260,6 +263,13 @@ REASONS = {
     "--id": "the sheet has the ids",
     "--holdout": "rows that were drawn by importance are not a fair test; use --test",
 }
+
+
+def _class_weight(balanced: bool, kind: str) -> dict[str, str]:
+    """Return the weights of classes, where they were asked for and there are classes."""
+    if balanced and kind != "classification":
+        raise ValueError(f"--balanced needs classes, but the task is {kind}: leave it out")
+    return {"class_weight": "balanced"} if balanced else {}
 
 
 def _check_labelled(given: dict[str, object]) -> None:
