@@ -24,7 +24,7 @@ class Plain:
         self.size = basis.size
         self.precision_ = basis.precision_
 
-    def orthogonalized(self, X: Any, out: Any = None, spare: Any = None) -> Any:
+    def orthogonalized(self, X: Any, out: Any = None) -> Any:
         """Return the values of the functions themselves."""
         return self.basis.evaluate(X, out)
 

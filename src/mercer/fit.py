@@ -78,8 +78,7 @@ def fit(
     work = Work(rows, request, plan, solver, basis, clock, alpha)
     system, outcome = solve(work)
     hidden = system.hidden(outcome.solution) if plan.form == "moments" else 0
-    noise = float32_noise(basis, outcome.coefficients) if plan.form == "products" else 0.0
-    if plan.may_widen and (hidden or noise > NOISE):
+    if plan.may_widen and (hidden or float32_noise(basis, outcome.coefficients) > NOISE):
         basis.factorize(may_widen=True)
         basis.widen()
         work = replace(work, request=replace(request, previous=None))

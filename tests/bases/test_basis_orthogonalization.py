@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cases import KERNELS, rows
-from mercer import Gaussian, LaplacianL1
+from mercer import Gaussian, Landmarks, LaplacianL1
 from mercer.bases.orthogonalization import (
     CUT,
     LEADING,
@@ -60,7 +60,7 @@ def test_duplicated_functions_are_dropped():
 def test_functions_that_are_nothing_are_dropped(gram):
     L, order = ordered_cholesky(gram, 1e-13)
     assert (L.shape, len(order)) == ((0, 0), 0)
-    orthogonalization = Orthogonalization(L, "float64")
+    orthogonalization = Orthogonalization.of(gram[:0, :0], L, "float64")
     assert orthogonalization.apply(np.zeros((5, 0))).shape == (5, 0)
     assert orthogonalization.coefficients(np.zeros((0, 2))).shape == (0, 2)
 
@@ -75,7 +75,8 @@ def graded_problem(kernel, n=100, precision="float64"):
     gram = kernel(rows(n))
     L, order = ordered_cholesky(gram, CUT[precision])
     H = kernel(rows(50, seed=5), rows(n)[order])
-    return H, gram[np.ix_(order, order)], Orthogonalization(L, precision)
+    gram = gram[np.ix_(order, order)]
+    return H, gram, Orthogonalization.of(gram, L, precision)
 
 
 @every_kernel
@@ -103,8 +104,9 @@ def test_whitened_graded_functions_have_the_kernel_as_inner_products(name):
 def test_the_rest_is_as_small_as_what_the_leading_functions_leave():
     kernel = LaplacianL1(0.5)
     points = rows(300)
-    L, order = ordered_cholesky(kernel(points), 1e-7)
-    orthogonalization = Orthogonalization(L, "float32")
+    gram = kernel(points)
+    L, order = ordered_cholesky(gram, 1e-7)
+    orthogonalization = Orthogonalization.of(gram[np.ix_(order, order)], L, "float32")
     q = orthogonalization.leading
     assert LEADING <= q < len(order)
     orthogonalized = orthogonalization.apply(kernel(rows(50, seed=5), points[order]))
@@ -114,14 +116,97 @@ def test_the_rest_is_as_small_as_what_the_leading_functions_leave():
     assert np.all(np.abs(orthogonalized[:, q:]) <= norms + 1e-5)
 
 
-def test_scratch_memory_changes_nothing():
+@every_kernel
+def test_the_whitener_is_the_factor_of_the_new_gram_matrix(name):
+    """T L is the Cholesky factor of T Gamma T', where T turns h into orthogonalized functions."""
+    _, gram, orthogonalization = graded_problem(KERNELS[name][0])
+    T = orthogonalization.vectors(np.eye(len(gram)))
+    factor = orthogonalization.whitener().factor
+    np.testing.assert_array_equal(factor, np.tril(factor))
+    assert np.all(np.diag(factor) > 0)
+    tolerance = 1e-12 * np.abs(T).sum(axis=1).max() ** 2 * np.abs(gram).max()
+    np.testing.assert_allclose(factor @ factor.T, T @ gram @ T.T, rtol=0, atol=tolerance)
+
+
+def close_pairs(number, gap):
+    """Rows spread out, and a second one beside each."""
+    X = 3 * np.random.default_rng(0).random((number, 4))
+    return np.vstack([X, X + gap * np.random.default_rng(1).standard_normal(X.shape)])
+
+
+def rounding_of_sums(orthogonalization, H):
+    """The error of A in whitened coordinates if blocks are summed in float32."""
+    values = orthogonalization.apply(np.array(H, dtype=np.float32, order="F"))
+    exact = values.astype(np.float64)
+    error = orthogonalization.whitener().matrix(values.T @ values - exact.T @ exact)
+    return np.abs(np.linalg.eigvalsh(error)).max() / len(H)
+
+
+@pytest.mark.parametrize("gap", [1e-1, 1e-2, 3e-3])
+def test_close_landmarks_are_told_apart(gap):
+    kernel, points = Gaussian(1.0), close_pairs(200, gap)
+    gram = kernel(points)
+    L, order = ordered_cholesky(gram, CUT["float64"])
+    gram, H = gram[np.ix_(order, order)], kernel(close_pairs(1000, 0.5), points[order])
+    found = Orthogonalization.of(gram, L, "float32")
+    nobody = np.zeros((len(found.neighbors), 0))
+    only_leading = Orthogonalization(L, "float32", nobody.astype(int), nobody)
+    assert rounding_of_sums(found, H) < min(1e-7, rounding_of_sums(only_leading, H) / 5)
+
+
+def test_functions_that_are_far_apart_stay_as_they_are():
+    points = np.arange(200.0)[:, None]
+    L, order = ordered_cholesky(Gaussian(0.3)(points), 1e-13)
+    found = Orthogonalization.of(Gaussian(0.3)(points[order]), L, "float32")
+    assert not found.weights.any()
+    H = Gaussian(0.3)(points + 0.1, points[order])
+    q = found.leading
+    g = np.linalg.solve(L[:q, :q], H[:, :q].T).T
+    left = H[:, q:] - g @ L[q:, :q].T
+    np.testing.assert_allclose(found.apply(H.copy())[:, q:], left, rtol=0, atol=1e-14)
+
+
+def damaged(neighbors=None, weights=None):
+    """Factors of a basis, with other predecessors."""
+    basis = Landmarks(80, kernel=LaplacianL1(0.3), random_state=0).fit(rows(100))
+    factor, own, shares = basis.factors
+    return basis, (
+        factor,
+        *(b if a is None else a for a, b in ((neighbors, own), (weights, shares))),
+    )
+
+
+def test_factors_are_restored():
+    basis, factors = damaged()
+    other = Landmarks(80, kernel=LaplacianL1(0.3), random_state=0).fit(rows(100))
+    other.restore_factors(factors)
+    np.testing.assert_array_equal(
+        other.orthogonalized(rows(9, seed=1)), basis.orthogonalized(rows(9, seed=1))
+    )
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "weights", "message"),
+    [
+        (np.full((16, 2), -1), np.ones((16, 2)), "come before"),
+        (np.full((16, 2), 15), np.ones((16, 2)), "come before"),
+        (np.zeros((16, 2), dtype=int), np.ones((16, 3)), "weights of predecessors"),
+        (np.zeros((16, 2)), np.ones((16, 2)), "predecessors"),
+        (np.zeros((81, 2), dtype=int), np.zeros((81, 2)), "at most 80 functions"),
+    ],
+)
+def test_impossible_predecessors_are_refused(neighbors, weights, message):
+    basis, factors = damaged(neighbors, weights)
+    with pytest.raises(ValueError, match=message):
+        basis.restore_factors(factors)
+
+
+def test_the_order_of_memory_changes_nothing():
     H, _, orthogonalization = graded_problem(LaplacianL1(0.3))
     assert orthogonalization.leading < H.shape[1]
     plain = orthogonalization.apply(H.copy())
-    np.testing.assert_array_equal(orthogonalization.apply(H.copy(), np.empty_like(H)), plain)
-    np.testing.assert_array_equal(
-        orthogonalization.apply(H.copy(), np.empty((60, H.shape[1]))), plain
-    )
+    found = orthogonalization.apply(np.asfortranarray(H))
+    np.testing.assert_allclose(found, plain, rtol=0, atol=1e-13)
 
 
 def test_float32_is_trusted_only_where_functions_differ():

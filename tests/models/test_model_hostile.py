@@ -220,9 +220,10 @@ CHANGES = {
     "moments NaN": (tensor("moments.folds.0.cross", lambda a: a * np.nan), "finite"),
     "fold of another kind": (put("moments", "folds", [3]), "must be Moments"),
     "moments without folds": (drop("moments", "folds"), "its moments must be"),
-    "factor of another size": (tensor("moments.factor", lambda a: a[:-1]), "factor"),
-    "factor of zero": (tensor("moments.factor", lambda a: a * 0), "positive diagonal"),
-    "factor of text": (put("moments", "factor", "x"), "factor"),
+    "factor of another size": (tensor("moments.factors.0", lambda a: a[:-1]), "factor"),
+    "factor of zero": (tensor("moments.factors.0", lambda a: a * 0), "positive diagonal"),
+    "factors of text": (put("moments", "factors", "x"), "factors"),
+    "predecessors of numbers": (tensor("moments.factors.1", lambda a: a * 0.5), "predecessors"),
     "dual rows": (put("moments", "dual_rows", [1]), "dual_rows"),
 }
 

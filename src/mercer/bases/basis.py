@@ -174,10 +174,8 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     # Sums over rows may use other functions with the same span; by default they use h itself.
 
-    def orthogonalized(
-        self, X: Rows, out: Array | None = None, spare: Array | None = None
-    ) -> Array:
-        """Return the values of the functions that the moments sum; ``spare`` is scratch space."""
+    def orthogonalized(self, X: Rows, out: Array | None = None) -> Array:
+        """Return the values of the functions that the moments sum."""
         return self.evaluate(X, out)
 
     def whitener(self) -> Whitener:
@@ -268,9 +266,15 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def bind(self) -> None:
         """Rebuild what is derived from ``state`` and not stored."""
 
-    def restore_factor(self, factor: Any) -> None:
-        """Set the factor of the Gram matrix, as read from a model file."""
-        raise ValueError(f"{type(self).__name__} must have no factor, got {type(factor).__name__}")
+    @property
+    def factors(self) -> tuple[Array, ...] | None:
+        """The factors that make functions orthogonal, for a model file; None if there are none."""
+        return None
+
+    def restore_factors(self, factors: Any) -> None:
+        """Set the factors, as read from a model file."""
+        kind = type(factors).__name__
+        raise ValueError(f"{type(self).__name__} must have no factors, got {kind}")
 
     def widen(self) -> None:
         """Evaluate in float64 from now on."""

@@ -285,6 +285,8 @@ class Landmarks(OrthogonalizedBasis):
 
     def orthogonalized_gram(self, rows: slice) -> Array:
         """Return rows of the orthogonalized functions' Gram matrix, from ``rows.start`` on."""
+        if self.factor_.shape[1] == self.size:
+            return super().orthogonalized_gram(rows)
         return self._orthogonalization.gram_block(self._gram_rows(rows, rows.start), rows)
 
     def _gram_rows(self, rows: slice, first: int = 0) -> Array:

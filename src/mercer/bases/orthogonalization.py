@@ -8,15 +8,25 @@ functions with the same span. With a Cholesky factorization in a good order of t
 .. math:: \\Gamma = L L', \\qquad
           L = \\begin{pmatrix} L_{11} & 0 \\\\ L_{21} & L_{22} \\end{pmatrix},
 
-the first q functions are made orthonormal and projected out of the others:
+the first q functions are made orthonormal and projected out of the others, and each of these is
+then freed of its nearest predecessors, those that are most correlated with it:
 
-.. math:: g = L_{11}^{-1} h_1, \\qquad \\tilde h_2 = h_2 - L_{21} g,
-          \\qquad \\tilde\\Gamma = \\begin{pmatrix} I & 0 \\\\ 0 & L_{22} L_{22}' \\end{pmatrix}.
+.. math:: g = L_{11}^{-1} h_1, \\qquad r = h_2 - L_{21} g,
+          \\qquad \\tilde h_j = r_j - \\sum_{i \\in N(j)} w_{ji} r_i.
 
-The rest is as small as the q-th pivot, so the rounding of its sums is smaller by that factor. The
-rounding within g is proportional to the size of each function, which is harmless. This adds about
-2q/M to the work of the sums. Rounding the *values* of h is also harmless: the moments are then
-exact for slightly perturbed functions, the same ones that are used to predict.
+The first step removes what all functions share, the second tells close landmarks apart (a sparse
+inverse Cholesky factor: Vecchia, 1988; Schaefer, Katzfuss and Owhadi, 2021). With U = I - (w_ji)
+the Gram matrix of the new functions has the factor
+
+.. math:: \\tilde L = \\begin{pmatrix} I & 0 \\\\ 0 & U L_{22} \\end{pmatrix},
+
+lower triangular too, so that no second factorization is needed. What rounding of the sums costs
+depends on how correlated the new functions are, not on how small they are. Departures from the
+textbook: values are rounded to the precision of blocks after the first step, which is computed in
+float64, because the error of a projection would be magnified by ``1 / L_22``; and w is rounded
+before U is, so that the functions are exactly those that L describes. Rounding the *values* of h is
+harmless: the moments are then exact for slightly perturbed functions, the same ones that are used
+to predict.
 """
 
 from __future__ import annotations
@@ -25,6 +35,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
+from scipy.sparse import csr_array
 
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, Precision
@@ -32,13 +43,20 @@ from mercer.contracts import Array, Precision
 #: A pivot is the squared norm of a function after projecting out the earlier ones. A function whose
 #: pivot, relative to the largest, is below this is dropped as dependent.
 CUT = {"float64": 1e-13, "float32": 1e-7}
-#: Pivots above this are well above the rounding of kernel values in float32.
-FLOAT32_PIVOT = 1e-5
-#: The smallest q.
-LEADING = 64
+#: Below this pivot a function in float32 is as much rounding as value: float64 is used.
+FLOAT32_PIVOT = 1e-9
+#: The smallest q; and that of many functions with pivots below the last number.
+LEADING, MORE_LEADING, SMALL_PIVOT = 64, 256, 1e-5
 #: q grows until the pivot is below this times the square of the smallest: the rounding of the
-#: sums, times the pivot at q, over the smallest pivot, must stay below the smallest eigenvalue.
-GROWTH = {"float64": 1e19, "float32": 2e9}
+#: sums in float64, times the pivot at q, over the smallest pivot, must stay below the smallest
+#: eigenvalue.
+GROWTH = 1e19
+#: Predecessors that a function is freed of.
+NEIGHBORS = 32
+#: Functions less correlated than this are left as they are.
+CLOSE = 0.3
+#: Functions processed at a time.
+TILE = 256
 
 
 def ordered_cholesky(gram: Array, cut: float) -> tuple[Array, Array]:
@@ -120,50 +138,133 @@ def trusted_precision(factor: Array, wanted: Precision) -> Precision:
     return wanted
 
 
+def leading_size(factor: Array) -> int:
+    """Return q, from the pivots of L."""
+    pivots = np.diagonal(factor) ** 2
+    if not len(pivots):
+        return 0
+    pivots = pivots / pivots.max()
+    many = pivots.min() < SMALL_PIVOT and len(pivots) > 2 * MORE_LEADING
+    least = MORE_LEADING if many else LEADING
+    small = pivots <= GROWTH * pivots.min() ** 2
+    small[:least] = False  # the first are drawn at random, not sorted
+    return int(np.argmax(small)) if small.any() else len(pivots)
+
+
+def nearest_predecessors(gram: Array, leading: Array) -> tuple[Array, Array]:
+    """Return N (m, k) and w (m, k) of the functions that ``q`` leading ones leave.
+
+    Parameters
+    ----------
+    gram : array of shape (r, r)
+        Gamma, in the order of the functions.
+    leading : array of shape (r, q)
+        The first columns of L.
+
+    Returns
+    -------
+    neighbors, weights : arrays of shape (r - q, k)
+        Predecessors of each function, counted from q, and the weights with which they leave the
+        smallest norm; 0 for those that are not correlated with it.
+
+    Examples
+    --------
+    >>> gram = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.9], [0.0, 0.9, 1.0]])
+    >>> neighbors, weights = nearest_predecessors(gram, np.zeros((3, 0)))
+    >>> int(neighbors[2, weights[2] > 0].item()), weights[2].max().round(6).item()
+    (1, 0.9)
+    """
+    q = leading.shape[1]
+    size = len(gram) - q
+    number = min(NEIGHBORS, max(0, size - 1))
+    neighbors = np.zeros((size, number), dtype=np.int32)
+    weights = np.zeros((size, number))
+    if not number:
+        return neighbors, weights
+    left = leading[q:]
+    diagonal = np.maximum(gram.diagonal()[q:] - np.einsum("ij,ij->i", left, left), 1e-300)
+    inverse = 1.0 / np.sqrt(diagonal)
+    rest = gram[q:, q:] - left @ left.T
+    for start in range(0, size, TILE):
+        rows = np.arange(start, min(start + TILE, size))
+        before = max(number, int(rows[-1]))
+        own = rest[rows, :before]
+        strength = np.abs(own * inverse[:before]) * inverse[rows, None]
+        strength[np.arange(before) >= rows[:, None]] = -1.0
+        best = np.argpartition(-strength, number - 1, axis=1)[:, :number]
+        close = np.take_along_axis(strength, best, axis=1) > CLOSE
+        right = np.where(close, np.take_along_axis(own, best, axis=1), 0.0)
+        among = rest[best[:, :, None], best[:, None, :]]
+        among = np.where(close[:, :, None] & close[:, None, :], among, 0.0)
+        # Neighbors may be nearly dependent themselves; a little more norm than the least is fine.
+        lift = np.where(close, 1e-9 * diagonal[best], 1.0)
+        among[:, np.arange(number), np.arange(number)] += lift
+        neighbors[rows] = best
+        weights[rows] = np.linalg.solve(among, right[:, :, None])[:, :, 0]
+    return neighbors, weights
+
+
 class Orthogonalization:
     """The change from functions h, in the order of their pivots, to orthogonalized functions.
 
     Parameters
     ----------
     factor : array of shape (r, r) or (r, q)
-        L, lower triangular, or only its first columns: then there is no whitener.
+        L, lower triangular, or only its first q columns: then there is no whitener.
     precision : "float32" or "float64"
         Of the blocks.
+    neighbors, weights : arrays of shape (r - q, k)
+        N and w of the functions after the first q (:func:`nearest_predecessors`).
     """
 
-    def __init__(self, factor: Array, precision: Precision) -> None:
-        pivots = np.diagonal(factor) ** 2
-        leading = 0
-        if factor.shape[1] < factor.shape[0]:
-            leading = factor.shape[1]
-        elif len(pivots):
-            pivots = pivots / pivots.max()
-            small = pivots <= GROWTH[precision] * pivots.min() ** 2
-            small[:LEADING] = False  # drawn at random, not sorted
-            leading = int(np.argmax(small)) if small.any() else len(pivots)
-        self.factor = factor
-        self.leading = leading
-        corner = factor[:leading, :leading]
-        inverse = solve_triangular(corner, np.eye(leading), lower=True).T
-        self._inverse = np.ascontiguousarray(inverse, dtype=precision)
-        self._explained = np.ascontiguousarray(factor[leading:, :leading].T, dtype=precision)
+    def __init__(
+        self, factor: Array, precision: Precision, neighbors: Array, weights: Array
+    ) -> None:
+        self.factor, self.neighbors, self.weights = factor, neighbors, weights
+        self.leading = len(factor) - len(neighbors)
+        q, rest = self.leading, len(neighbors)
+        corner = factor[:q, :q]
+        self._inverse = solve_triangular(corner, np.eye(q), lower=True)
+        self._explained = np.ascontiguousarray(factor[q:, :q])
+        # The functions are defined by w as it is rounded for blocks.
+        present = weights.astype(precision) != 0
+        self._changed = np.flatnonzero(present.any(axis=1))
+        rows = np.repeat(np.arange(len(self._changed)), present[self._changed].sum(axis=1))
+        entries = (rows, neighbors[present])
+        shape = (len(self._changed), rest)
+        self._shared = csr_array((weights[present].astype(precision), entries), shape=shape)
+        self._exactly = self._shared.astype(np.float64)
 
-    def apply(self, H: Array, spare: Array | None = None) -> Array:
-        """Turn values of h (rows, r) into values of the orthogonalized functions, in place."""
-        q = self.leading
-        g = H[:, :q] @ self._inverse
-        H[:, :q] = g
-        if q < H.shape[1]:
-            room = None if spare is None else spare.reshape(-1)[: len(H) * (H.shape[1] - q)]
-            out = None if room is None else room.reshape(len(H), -1)
-            H[:, q:] -= np.matmul(g, self._explained, out=out)
+    @classmethod
+    def of(cls, gram: Array, factor: Array, precision: Precision) -> Orthogonalization:
+        """Choose q and the predecessors, for Gamma in the order of L."""
+        leading = factor[:, : leading_size(factor)]
+        return cls(factor, precision, *nearest_predecessors(gram, leading))
+
+    def apply(self, H: Array) -> Array:
+        """Turn values of h (rows, r) into values of the orthogonalized functions, in place.
+
+        It is fastest in column-major order, where the values of a function are contiguous.
+        """
+        q, values = self.leading, H.T
+        g = self._inverse @ values[:q]
+        values[:q] = g
+        for start in range(q, len(values), TILE):
+            part = values[start : start + TILE]
+            explained = self._explained[start - q : start - q + TILE] @ g
+            np.subtract(part, explained, out=part, casting="same_kind")
+        if len(self._changed):
+            values[q + self._changed] -= self._shared @ values[q:]
         return H
 
     def whitener(self) -> Whitener:
-        """Return the whitener of the orthogonalized functions."""
+        """Return the whitener of the orthogonalized functions, by ``U L_22``."""
+        q = self.leading
         orthogonalized = np.array(self.factor, order="F")
-        orthogonalized[: self.leading, : self.leading] = np.eye(self.leading)
-        orthogonalized[self.leading :, : self.leading] = 0.0
+        orthogonalized[:q, :q] = np.eye(q)
+        orthogonalized[q:, :q] = 0.0
+        if len(self._changed):
+            orthogonalized[q + self._changed, q:] -= self._exactly @ self.factor[q:, q:]
         return Whitener(orthogonalized, len(orthogonalized))
 
     def vectors(self, t: Array) -> Array:
@@ -171,13 +272,16 @@ class Orthogonalization:
         q = self.leading
         g = np.array(t)
         g[:q] = solve_triangular(self.factor[:q, :q], g[:q], lower=True)
-        g[q:] -= self.factor[q:, :q] @ g[:q]
+        g[q:] -= self._explained @ g[:q]
+        if len(self._changed):
+            g[q + self._changed] -= self._exactly @ g[q:]
         return g
 
     def gram_block(self, gram: Array, rows: slice) -> Array:
         """Convert rows of Gamma to rows of the orthogonalized Gram matrix, in place.
 
-        Both hold only the columns from ``rows.start`` on, because the matrix is symmetric.
+        Both hold only the columns from ``rows.start`` on, because the matrix is symmetric. This is
+        for functions of which only the first columns of L are known, which have no neighbors.
         """
         q, first = self.leading, rows.start
         gram -= self.factor[rows, :q] @ self.factor[first:, :q].T
@@ -191,6 +295,8 @@ class Orthogonalization:
         """Return the coefficients of h, given those (r, k) of the orthogonalized functions."""
         q = self.leading
         c = np.array(orthogonalized)
-        c[:q] -= self.factor[q:, :q].T @ orthogonalized[q:]
+        if len(self._changed):
+            c[q:] -= self._exactly.T @ orthogonalized[q + self._changed]
+        c[:q] -= self._explained.T @ c[q:]
         c[:q] = solve_triangular(self.factor[:q, :q], c[:q], lower=True, trans="T")
         return c

@@ -14,6 +14,8 @@ from mercer.bases.orthogonalization import (
     CUT,
     Orthogonalization,
     leading_order,
+    leading_size,
+    nearest_predecessors,
     ordered_cholesky,
     trusted_precision,
 )
@@ -35,6 +37,7 @@ class OrthogonalizedBasis(BasisTransformer):
     #: The attribute that holds the points.
     _points: str
     factor_: Array
+    neighbors_: tuple[Array, Array]
     indices_: Array | None
     n_dropped_: int
     _block: BlockKernel
@@ -55,6 +58,8 @@ class OrthogonalizedBasis(BasisTransformer):
         cut = CUT["float64" if may_widen else precision]
         self.factor_, order = ordered_cholesky(gram, cut)
         self.n_dropped_ = len(gram) - len(order)
+        leading = self.factor_[:, : leading_size(self.factor_)]
+        self.neighbors_ = nearest_predecessors(gram[np.ix_(order, order)], leading)
         if may_widen:
             precision = trusted_precision(self.factor_, precision)
         return order, precision
@@ -75,12 +80,27 @@ class OrthogonalizedBasis(BasisTransformer):
         elif precomputed:
             raise ValueError(f"{name} of a precomputed kernel must have indices")
 
-    def restore_factor(self, factor: Any) -> None:
-        """Set L, which must be lower triangular with a positive diagonal."""
+    @property
+    def factors(self) -> tuple[Array, Array, Array] | None:
+        """L, and the predecessors of functions and their weights; None if L is not known."""
+        return (self.factor_, *self.neighbors_) if hasattr(self, "factor_") else None
+
+    def restore_factors(self, factors: Any) -> None:
+        """Set L, lower triangular with a positive diagonal, and the predecessors of functions."""
+        if not isinstance(factors, tuple) or len(factors) != 3:
+            raise ValueError("the factors must be L, predecessors and their weights")
+        factor, neighbors, weights = factors
         check_array(factor, "the factor", (self.size, self.size))
         if np.any(np.triu(factor, 1)) or np.any(np.diagonal(factor) <= 0):
             raise ValueError("the factor must be lower triangular with a positive diagonal")
-        self.factor_ = factor
+        check_array(neighbors, "predecessors", (None, None), "iu")
+        check_array(weights, "weights of predecessors", neighbors.shape)
+        if len(neighbors) > self.size:
+            raise ValueError(f"predecessors must be of at most {self.size} functions")
+        later = neighbors >= np.arange(len(neighbors))[:, None]
+        if np.any(neighbors < 0) or np.any(weights[later]):
+            raise ValueError("predecessors must come before their functions")
+        self.factor_, self.neighbors_ = factor, (neighbors, weights)
 
     def bind(self) -> None:
         """Prepare K(., z), and the orthogonalization."""
@@ -93,6 +113,8 @@ class OrthogonalizedBasis(BasisTransformer):
         """Factor only the columns needed to orthogonalize; return the order of the functions."""
         self.factor_, order = leading_order(diagonal, column_of, CUT["float64"])
         self.n_dropped_ = 0
+        nobody = np.zeros((len(order) - self.factor_.shape[1], 0))
+        self.neighbors_ = nobody.astype(np.int32), nobody
         return order
 
     @property
@@ -100,15 +122,15 @@ class OrthogonalizedBasis(BasisTransformer):
         found: Orthogonalization | None = self.__dict__.get("_cached_orthogonalization")
         if found is None:
             found = self._cached_orthogonalization = Orthogonalization(
-                self.factor_, self.precision_
+                self.factor_, self.precision_, *self.neighbors_
             )
         return found
 
-    def orthogonalized(
-        self, X: Rows, out: Array | None = None, spare: Array | None = None
-    ) -> Array:
-        """Return the values of the orthogonalized functions."""
-        return self._orthogonalization.apply(self.evaluate(X, out), spare)
+    def orthogonalized(self, X: Rows, out: Array | None = None) -> Array:
+        """Return the values of the orthogonalized functions, in column-major order."""
+        if out is None:
+            out = np.empty((self.size, X.shape[0]), dtype=self.precision_).T
+        return self._orthogonalization.apply(self.evaluate(X, out))
 
     def whitener(self) -> Whitener:
         """Return the whitener of the orthogonalized functions."""
@@ -129,9 +151,9 @@ class OrthogonalizedBasis(BasisTransformer):
 
     def orthogonalized_gram(self, rows: slice) -> Array:
         """Return rows of the orthogonalized functions' Gram matrix, from ``rows.start`` on."""
-        return self._orthogonalization.gram_block(
-            self.factor_[rows] @ self.factor_[rows.start :].T, rows
-        )
+        factor = self._orthogonalization.whitener().factor
+        assert factor is not None
+        return np.asarray(factor[rows] @ factor[rows.start :].T)
 
     def penalty(self, c: Array, exact: bool = False) -> Array:
         """Return ``Gamma c``, from ``Gamma = L L'``."""
@@ -160,7 +182,7 @@ class OrthogonalizedBasis(BasisTransformer):
     def without_whitener(self) -> Self:
         """Return a copy with only the columns of L that orthogonalization needs."""
         leading = self._orthogonalization.leading
-        if not 0 < leading < len(self.factor_):
+        if not 0 < leading < self.factor_.shape[1]:
             return self
         found = copy.copy(self)
         found.factor_ = np.ascontiguousarray(self.factor_[:, :leading])

@@ -296,10 +296,10 @@ def _fit(
         sums = decoder.mapping(document["moments"], "moments")
         if set(sums) != set(MOMENTS):
             raise DamagedFileError(f"its moments must be {sorted(MOMENTS)}, got {sorted(sums)}")
-        factor = sums.pop("factor")
+        factors = sums.pop("factors")
         kept |= sums
-        if factor is not None:
-            basis.restore_factor(factor)
+        if factors is not None:
+            basis.restore_factors(factors)
     nothing = np.zeros((0, outputs))  # a solution in whitened coordinates is not stored
     found: Fit = REGISTRY.build(
         Fit,

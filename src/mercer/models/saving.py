@@ -40,8 +40,8 @@ NOT_IN_RECORD = (
 )
 #: What is stored of the path of an iterative solver: its curves, not its solutions.
 CURVES = ("residuals", "training_error", "validation_error", "by_fold")
-#: What partial_fit needs; the factor belongs to the functions of the moments.
-MOMENTS = ("folds", "dual_rows", "factor")
+#: What partial_fit needs; the factors define the functions of the moments.
+MOMENTS = ("folds", "dual_rows", "factors")
 
 
 class _ModelEncoder(Encoder):
@@ -121,7 +121,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
     if moments:
         check_sums(estimator.fit_)
         found = estimator.fit_
-        sums = (found.folds, found.dual_rows, getattr(found.basis, "factor_", None))
+        sums = (found.folds, found.dual_rows, found.basis.factors)
         kept = dict(zip(MOMENTS, sums, strict=True))
         document["moments"] = encoder.mapping(kept, "moments")
         document["changed"] = changed_parameters(estimator)

@@ -22,7 +22,7 @@ class Workspace:
         self.size = size
         self.precision = precision
         self._product: Array | None = None
-        self._blocks: list[Array] = []
+        self._block = np.empty(0, dtype=precision)
 
     @property
     def product(self) -> Array:
@@ -31,13 +31,14 @@ class Workspace:
             self._product = np.empty((self.size, self.size), dtype=self.precision)
         return self._product
 
-    def block(self, number: int, rows: int) -> Array:
-        """Return buffer ``number`` for a block of (rows, M)."""
-        while len(self._blocks) <= number:
-            self._blocks.append(np.empty((0, self.size), dtype=self.precision))
-        if len(self._blocks[number]) < rows:
-            self._blocks[number] = np.empty((rows, self.size), dtype=self.precision)
-        return self._blocks[number][:rows]
+    def block(self, rows: int) -> Array:
+        """Return the buffer for a block of (rows, M), in column-major order.
+
+        The values of a function are contiguous, which suits orthogonalization.
+        """
+        if len(self._block) < self.size * rows:
+            self._block = np.empty(self.size * rows, dtype=self.precision)
+        return self._block[: self.size * rows].reshape(self.size, rows).T
 
 
 class MomentSums:
@@ -87,9 +88,7 @@ class MomentSums:
 
     def _add(self, X: Rows, Y: Array, weight: Array | None) -> None:
         rows = X.shape[0]
-        H = self.basis.orthogonalized(
-            X, self._workspace.block(0, rows), self._workspace.block(1, rows)
-        )
+        H = self.basis.orthogonalized(X, self._workspace.block(rows))
         right = np.ones((rows, Y.shape[1] + 1))
         absent = np.isnan(Y[:, 0])
         right[:, :-1] = np.where(absent[:, None], 0.0, Y) if absent.any() else Y

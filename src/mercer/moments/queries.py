@@ -179,9 +179,7 @@ class QuerySums(MomentSums):
 
     def _add_centered(self, X: Rows, Y: Array, weight: Array | None, query: Array) -> None:
         rows = X.shape[0]
-        H = self.basis.orthogonalized(
-            X, self._workspace.block(0, rows), self._workspace.block(1, rows)
-        )
+        H = self.basis.orthogonalized(X, self._workspace.block(rows))
         block = center(H, Y, weight, query, self.pairs)
         self.rows += block.rows
         self.weight += block.weight

@@ -24,8 +24,13 @@ LANDMARKS, ROWS_EACH = 4000, 3
 VALUES = 4e8
 #: Below this many multiply-adds (n M^2), float64 costs less than about half a second.
 FLOAT64_WORK = 2e10
-#: Entries of a block of basis values: about one core's share of the last-level cache.
+#: Entries of a block of basis values.
 BLOCK_ENTRIES = 2**22
+#: Rows of a block for moments if memory allows: each block adds M x M numbers to the running sums,
+#: which takes as long as the product of about 200 rows.
+SUMMED_ROWS = 4096
+#: Up to this many rows are one block.
+FEW_ROWS = 1024
 
 #: Upper bounds of threads, folds and rows per block: a stored plan beyond them is corrupt.
 LARGEST = {"lanes": 4096, "block_rows": 2**24, "folds": 10_000}
@@ -199,7 +204,8 @@ def _sized(plan: Plan, rows: Shape, request: Request) -> Plan:
     width = plan.basis.width(n_rows)
     wide = width > plan.basis.wanted_size(n_rows)
     entries = width if wide else size
-    block_rows = min(max(512, min(8192, BLOCK_ENTRIES // max(1, entries))), max(1, n_rows))
+    fitting = BLOCK_ENTRIES // max(1, entries)
+    block_rows = even_blocks(n_rows, max(512 if wide else SUMMED_ROWS, min(8192, fitting)))
     lanes = min(available_cores(), max(1, n_rows // block_rows))
     resident = plan.basis.resident_bytes(n_rows, n_features, size, kernel)
     if kernel.pairwise:
@@ -224,6 +230,18 @@ def _sized(plan: Plan, rows: Shape, request: Request) -> Plan:
     return replace(plan, precision=precision, memory=memory, may_widen=dtype == "auto")
 
 
+def even_blocks(n_rows: int, most: int) -> int:
+    """Return how many rows a block has so that every core gets as many blocks of at most ``most``.
+
+    >>> even_blocks(100, 4096)
+    100
+    """
+    if n_rows <= FEW_ROWS:
+        return max(1, min(n_rows, most))
+    rounds = -(-n_rows // (most * available_cores()))
+    return -(-n_rows // (rounds * available_cores()))
+
+
 def _primal_memory(
     plan: Plan, precision: Precision, scratch: int, n_features: int, request: Request
 ) -> int:
@@ -231,7 +249,7 @@ def _primal_memory(
     size, block_rows, lanes, folds = plan.size, plan.block_rows, plan.lanes, plan.folds
     outputs = request.outputs
     square, width = 8 * size**2, 4 if precision == "float32" else 8
-    # A thread holds a block of values, one of the same shape to orthogonalize them, the scratch
+    # A thread holds a block of values, the part of them that orthogonalization changes, the scratch
     # blocks of the kernel, and the block of rows in float64 twice.
     block = block_rows * (size * (2 * width + 8 * scratch) + 16 * n_features + 16 * outputs)
     lane = square * folds + width * size**2 + block

@@ -178,9 +178,7 @@ class _Errors:
     ) -> None:
         rows = X.shape[0]
         w = np.ones(rows) if weight is None else weight
-        H = self.basis.orthogonalized(
-            X, self._workspace.block(0, rows), self._workspace.block(1, rows)
-        )
+        H = self.basis.orthogonalized(X, self._workspace.block(rows))
         errors = self.formula.errors(H, Y, w, landmark)
         self.parts[start] = w @ errors, float(w.sum()), int(np.count_nonzero(w))
 

@@ -81,9 +81,7 @@ class _Scores:
 
     def add(self, start: int, X: Rows) -> None:
         rows = X.shape[0]
-        H = self.basis.orthogonalized(
-            X, self._workspace.block(0, rows), self._workspace.block(1, rows)
-        )
+        H = self.basis.orthogonalized(X, self._workspace.block(rows))
         G = H @ self._directions
         columns = []
         if self.basis.projects:
