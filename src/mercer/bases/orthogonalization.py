@@ -45,7 +45,7 @@ from mercer.contracts import Array, Precision
 CUT = {"float64": 1e-13, "float32": 1e-7}
 #: Below this pivot a function in float32 is as much rounding as value: float64 is used.
 FLOAT32_PIVOT = 1e-9
-#: The smallest q; and that of many functions with pivots below the last number.
+#: The smallest q; and that of many functions in float32 with pivots below the last number.
 LEADING, MORE_LEADING, SMALL_PIVOT = 64, 256, 1e-5
 #: q grows until the pivot is below this times the square of the smallest: the rounding of the
 #: sums in float64, times the pivot at q, over the smallest pivot, must stay below the smallest
@@ -138,21 +138,23 @@ def trusted_precision(factor: Array, wanted: Precision) -> Precision:
     return wanted
 
 
-def leading_size(factor: Array) -> int:
+def leading_size(factor: Array, precision: Precision) -> int:
     """Return q, from the pivots of L."""
     pivots = np.diagonal(factor) ** 2
     if not len(pivots):
         return 0
     pivots = pivots / pivots.max()
-    many = pivots.min() < SMALL_PIVOT and len(pivots) > 2 * MORE_LEADING
-    least = MORE_LEADING if many else LEADING
+    coarse = precision == "float32" and pivots.min() < SMALL_PIVOT
+    least = MORE_LEADING if coarse and len(pivots) > 2 * MORE_LEADING else LEADING
     small = pivots <= GROWTH * pivots.min() ** 2
     small[:least] = False  # the first are drawn at random, not sorted
     return int(np.argmax(small)) if small.any() else len(pivots)
 
 
-def nearest_predecessors(gram: Array, leading: Array) -> tuple[Array, Array]:
-    """Return N (m, k) and w (m, k) of the functions that ``q`` leading ones leave.
+def nearest_predecessors(
+    gram: Array, leading: Array, number: int = NEIGHBORS
+) -> tuple[Array, Array]:
+    """Return N (m, k) and w (m, k) of the functions that q leading ones leave.
 
     Parameters
     ----------
@@ -160,6 +162,8 @@ def nearest_predecessors(gram: Array, leading: Array) -> tuple[Array, Array]:
         Gamma, in the order of the functions.
     leading : array of shape (r, q)
         The first columns of L.
+    number : int
+        How many predecessors to look for.
 
     Returns
     -------
@@ -176,7 +180,7 @@ def nearest_predecessors(gram: Array, leading: Array) -> tuple[Array, Array]:
     """
     q = leading.shape[1]
     size = len(gram) - q
-    number = min(NEIGHBORS, max(0, size - 1))
+    number = min(number, max(0, size - 1))
     neighbors = np.zeros((size, number), dtype=np.int32)
     weights = np.zeros((size, number))
     if not number:
@@ -237,9 +241,13 @@ class Orthogonalization:
 
     @classmethod
     def of(cls, gram: Array, factor: Array, precision: Precision) -> Orthogonalization:
-        """Choose q and the predecessors, for Gamma in the order of L."""
-        leading = factor[:, : leading_size(factor)]
-        return cls(factor, precision, *nearest_predecessors(gram, leading))
+        """Choose q and the predecessors, for Gamma in the order of L.
+
+        In float64 q functions are enough: what is left has digits to spare.
+        """
+        leading = factor[:, : leading_size(factor, precision)]
+        number = NEIGHBORS if precision == "float32" else 0
+        return cls(factor, precision, *nearest_predecessors(gram, leading, number))
 
     def apply(self, H: Array) -> Array:
         """Turn values of h (rows, r) into values of the orthogonalized functions, in place.

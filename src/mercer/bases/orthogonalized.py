@@ -14,8 +14,6 @@ from mercer.bases.orthogonalization import (
     CUT,
     Orthogonalization,
     leading_order,
-    leading_size,
-    nearest_predecessors,
     ordered_cholesky,
     trusted_precision,
 )
@@ -58,10 +56,11 @@ class OrthogonalizedBasis(BasisTransformer):
         cut = CUT["float64" if may_widen else precision]
         self.factor_, order = ordered_cholesky(gram, cut)
         self.n_dropped_ = len(gram) - len(order)
-        leading = self.factor_[:, : leading_size(self.factor_)]
-        self.neighbors_ = nearest_predecessors(gram[np.ix_(order, order)], leading)
         if may_widen:
             precision = trusted_precision(self.factor_, precision)
+        ordered = gram[np.ix_(order, order)]
+        made = Orthogonalization.of(ordered, self.factor_, precision)
+        self.neighbors_ = made.neighbors, made.weights
         return order, precision
 
     def check_state(self, n_features: int) -> None:
