@@ -39,7 +39,7 @@ def sum_moments(
 ) -> list[Moments]:
     """Return the moments of all rows, one per fold; ``seed`` assigns rows to folds."""
     sums = rows.sum(
-        moments_of,
+        moments_of if rows.one_place else triangles_of,
         add_folds,
         targets,
         share_functions(rows, basis),
@@ -49,7 +49,10 @@ def sum_moments(
         label=record,
         record=record,
     )
-    found = [part.moments if isinstance(part, PartialMoments) else part for part in sums]
+    if rows.one_place:
+        found = [part.moments if isinstance(part, PartialMoments) else part for part in sums]
+    else:
+        found = [part.whole() for part in sums]
     check_total_weight(sum(part.weight for part in found))
     return found
 
@@ -89,6 +92,21 @@ def moments_of(
             for total, part in zip(lanes[0], lane, strict=True):
                 total.absorb(part)
         return [sums.part() for sums in lanes[0]]
+
+
+def triangles_of(
+    shard: Shard,
+    targets: Targets,
+    basis: BasisTransformer,
+    reading: Reading,
+    seed: int,
+    with_gram: bool = True,
+) -> list[Moments] | list[PartialMoments]:
+    """Task: return the moments of a shard, by fold, as they are sent."""
+    parts: list[Any] = list(moments_of(shard, targets, basis, reading, seed, with_gram))
+    for fold, part in enumerate(parts):
+        parts[fold] = part.packed()  # one by one: the matrix of a fold is released
+    return parts
 
 
 def pieces_of(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iterator[Piece]:
