@@ -184,11 +184,30 @@ def add_folds(left: list[Any], right: list[Any]) -> list[Any]:
 def share_functions(rows: RowSet, basis: BasisTransformer, whitened: bool = False) -> Any:
     """Return a basis as tasks take it, sent once to each shard.
 
-    Shards that only sum values need no whitener, which is the larger part of a basis; ``whitened``
-    sends it all the same, to shards that solve.
+    Shards that only sum values need no whitener; ``whitened`` is for shards that solve.
     """
-    functions = basis if rows.one_place or whitened else basis.without_whitener()
+    functions = basis if rows.one_place else basis.sent(whitened)
     return rows.share(functions, "basis", numbers_of(functions))
+
+
+def share_coordinates(rows: RowSet, basis: BasisTransformer) -> tuple[Any, BasisTransformer]:
+    """Return a basis as tasks take it, and as the driver does: with the same whitener, to the bit.
+
+    Shards exchange vectors in whitened coordinates. A worker whose processor or libraries round
+    differently would have others, so it says what it got, and then the whitener is sent.
+    """
+    functions = basis if rows.one_place else basis.sent(whitened=True)
+    shared = rows.share(functions, "basis", numbers_of(functions))
+    if functions is not basis:
+        found = rows.map(digest_of, shared, record="checksums", light=True)
+        if set(found) != {functions.digest()}:
+            return rows.share(basis, "basis", numbers_of(basis)), basis
+    return shared, functions
+
+
+def digest_of(shard: Shard, basis: BasisTransformer) -> int:
+    """Task: return the checksum of the functions that a shard got."""
+    return basis.digest()
 
 
 def numbers_of(basis: BasisTransformer) -> int:
