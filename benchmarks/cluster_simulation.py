@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from experiments.scaffold import figures
-from experiments.scaffold.figures import BLUE, GRAY, GREEN, ORANGE
+from experiments.scaffold.figures import BLUE, GREEN, ORANGE
 from experiments.scaffold.tables import Table
 from experiments.scaffold.timing import one_thread
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
 from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.cluster_events import Link, Simulation
@@ -131,7 +132,8 @@ def _rounds(cluster: Simulation, basis: list[int], rows: float, workers: int, ra
 
 #: What each combination adds to a simulation; it returns the last task.
 BUILD: dict[str, Callable[..., int]] = {"sum": _sum, "average": _average, "rounds": _rounds}
-COLORS = {"sum": BLUE, "average": GREEN, "rounds": ORANGE}
+#: Color and line of each.
+LINES = {"sum": (BLUE, "-"), "average": (GREEN, "--"), "rounds": (ORANGE, "-")}
 
 
 def measured(repeats: int) -> Rates:
@@ -230,7 +232,7 @@ def run(repeats: int) -> list[object]:
         f"{SHARDS} shards each, alpha is fixed, and there are {ROUNDS} rounds. Time to fit, and "
         f"the share of it that rows take: 100 % is the ideal.",
         table,
-        f"![Time to fit against workers](figures/{NAME})",
+        f"![Share of the ideal speed against workers](figures/{NAME})",
     ]
 
 
@@ -242,25 +244,33 @@ def _duration(seconds: float) -> str:
 
 
 def draw(found: dict[tuple[str, int, int], float], rates: Rates, folder: Path) -> None:
-    """Draw a panel for each number of rows: time against workers, with the ideal."""
+    """Draw a panel for each number of rows: the part of the ideal speed that workers reach."""
     with rc_context(figures.STYLE):
         figure, axes = figures.panels((10.5, 3.9), 1, len(ROWS), (0.06, 0.08), squeeze=False)
         for rows, ax in zip(ROWS, axes.flat, strict=True):
             panel(ax, rows, found, rates)
-        axes.flat[0].set_ylabel("seconds to fit")
+        axes.flat[0].set_ylabel("share of the ideal speed")
         handles, labels = axes.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
         figures.save(figure, folder / NAME)
 
 
 def panel(ax: Axes, rows: int, found: dict[tuple[str, int, int], float], rates: Rates) -> None:
-    """Draw one number of rows: both axes are logarithmic."""
-    ideal = [rows * rates.row / workers for workers in WORKERS]
-    ax.plot(WORKERS, ideal, "--", color=GRAY, label="ideal: rows alone")
-    for (combine, color), marker in zip(COLORS.items(), "osD", strict=True):
-        seconds = [found[combine, rows, workers] for workers in WORKERS]
-        ax.plot(WORKERS, seconds, color=color, marker=marker, label=combine)
+    """Draw one number of rows, and write how long the fit takes with fewest and most workers."""
+    for (combine, (color, line)), marker in zip(LINES.items(), "osD", strict=True):
+        shares = [
+            100 * rows * rates.row / workers / found[combine, rows, workers] for workers in WORKERS
+        ]
+        ax.plot(WORKERS, shares, line, color=color, marker=marker, label=combine)
+    for workers, side in ((WORKERS[0], "left"), (WORKERS[-1], "right")):
+        seconds = _duration(found["sum", rows, workers])
+        ax.annotate(
+            f"sum: {seconds}", (workers, 4), ha=side, color=LINES["sum"][0], annotation_clip=False
+        )
     ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set_xticks(WORKERS, [f"{workers:,}" for workers in WORKERS], fontsize=8)
+    ax.minorticks_off()
+    ax.set_ylim(0, 104)
+    ax.yaxis.set_major_formatter(PercentFormatter())
     ax.set_title(f"{rows:,} rows")
     ax.set_xlabel("workers")
