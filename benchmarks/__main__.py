@@ -17,6 +17,7 @@ from benchmarks import (
     accuracy,
     against,
     cluster_memory,
+    cluster_simulation,
     crossing,
     exact,
     full_kernel,
@@ -26,6 +27,7 @@ from benchmarks import (
     pool,
     products,
     ranking,
+    scaling,
     shards,
     speed,
     tables,
@@ -68,6 +70,8 @@ SECTIONS = {
     "uncertainty": Section("Intervals and probabilities", uncertainty.run, 5),
     "wide": Section("Wide text files", wide.run, None),
     "cluster": Section("Memory of workers", cluster_memory.run, None),
+    "scaling": Section("Worker processes", scaling.run),
+    "simulation": Section("A cluster, simulated", cluster_simulation.run, 5),
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")
 MARK = "<!-- {} -->"

@@ -25,6 +25,8 @@ from mercer import (
 
 ROWS, FEATURES, ALPHA, BANDWIDTH = 100_000, 500, 2.0**-15, 100.0
 SHARDS = (1, 4, 20, 100, 400)
+#: Rows of a shard on a cluster, about 100 ms of one core, and numbers of shards.
+ROWS_EACH, ON_CLUSTER = 5_000, (4, 20, 100)
 #: Rounds that are tried, in this order, until the target is reached.
 ROUNDS = (1, 2, 4, 8, 16, 32)
 #: Root mean square distance of predictions to those of the fit of all rows, relative to their
@@ -79,7 +81,7 @@ def run(repeats: int) -> list[object]:
         f"process: median seconds of {repeats} interleaved fits; bytes to and from one shard; "
         f"distance of predictions to those of the fit of all rows, relative to their spread.",
         table,
-        *_dask(X, y, repeats),
+        *_dask(repeats),
     ]
 
 
@@ -99,16 +101,18 @@ def _rounds(X: np.ndarray, y: np.ndarray, shards: int, distance: Any) -> str:
     return f"over {ROUNDS[-1]}"
 
 
-def _dask(X: np.ndarray, y: np.ndarray, repeats: int) -> list[object]:
+def _dask(repeats: int) -> list[object]:
     """Compare threads of this process with a cluster of as many worker processes."""
     from distributed import Client, LocalCluster
 
     workers = joblib.cpu_count()
+    every, targets, _ = levels(ROWS_EACH * max(ON_CLUSTER))
     table = Table(["shards", "combination", "threads", "Dask", "ratio"])
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     with cluster, Client(cluster, set_as_default=False) as client:
-        fitted(X[:1000], y[:1000], 2, ExactSum(), client)  # imports, on the workers
-        for shards in (4, 20, 100):
+        fitted(every[:1000], targets[:1000], 2, ExactSum(), client)  # imports, on the workers
+        for shards in ON_CLUSTER:
+            X, y = every[: shards * ROWS_EACH], targets[: shards * ROWS_EACH]
             for name in ("exact sum", "8 conjugate rounds"):
                 engines = {"threads": None, "Dask": client}
                 timed = interleaved(
@@ -122,7 +126,8 @@ def _dask(X: np.ndarray, y: np.ndarray, repeats: int) -> list[object]:
                 times = [f"{here:.2f} s", f"{there:.2f} s", f"{there / here:.1f}x"]
                 table.add([str(shards), name, *times])
     return [
-        f"The same on {workers} threads of this process and on {workers} worker processes of a "
-        f"local Dask cluster (rows are sent to the workers within the time): medians of {repeats}.",
+        f"Shards of {ROWS_EACH:,} rows on {workers} threads of this process and on {workers} "
+        f"worker processes of a local Dask cluster (rows are sent within the time): "
+        f"medians of {repeats}.",
         table,
     ]

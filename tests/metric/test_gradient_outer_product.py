@@ -101,7 +101,7 @@ def test_shards_add_up_to_one_place(shards):
     many = gradient_outer_product(rows, found.basis, found.coefficients, READING)
     np.testing.assert_allclose(many, one, rtol=1e-10, atol=1e-13)
     sent = {exchange.what: exchange for exchange in rows.sent.exchanges}
-    assert sent["gradient outer product"].from_shard == 4 * 4 + 1
+    assert sent["gradient outer product"].from_shard == 4 * 5 // 2 + 1  # a triangle, and the weight
 
 
 def test_sparse_rows_have_the_same_diagonal():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mercer import Moments
 from mercer.bases import Whitener
+from mercer.moments.triangle import symmetric, triangle
 
 
 def definition(H, Y, w):
@@ -75,6 +76,31 @@ def test_any_split_in_any_order_is_one_pass(given_data, more):
     for part in parts[1:]:
         total = total + part
     assert_same(total, Moments.of(H, Y, w))
+
+
+@given(data(), st.integers(0, 12))
+def test_packed_sums_add_to_the_same_bits(given_data, cut):
+    H, Y, w = given_data
+    parts = Moments.of(H[:cut], Y[:cut], w[:cut]), Moments.of(H[cut:], Y[cut:], w[cut:])
+    packed = parts[0].packed() + parts[1].packed()
+    size = H.shape[1]
+    assert packed.gram.shape == (size * (size + 1) // 2,)
+    total, whole = parts[0] + parts[1], packed.whole()
+    for field in fields(Moments):
+        mine, other = getattr(total, field.name), getattr(whole, field.name)
+        if field.name == "gram":  # what is above the diagonal is a copy of what is below
+            mine = np.tril(mine) + np.tril(mine, -1).T
+        np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 127, 128, 129, 300])
+def test_a_triangle_is_the_matrix(size):
+    half = np.random.default_rng(size).standard_normal((size, size + 3))
+    S = half @ half.T
+    S = (S + S.T) / 2
+    packed = triangle(S)
+    np.testing.assert_array_equal(packed, S[np.tril_indices(size)])
+    np.testing.assert_array_equal(symmetric(packed), S)
 
 
 @given(data(), st.integers(0, 12))

@@ -172,7 +172,7 @@ def test_the_cost_model_moves_as_it_should():
     sum_seconds, sent = COSTS["sum"](small, speeds, Cluster())
     once = direct_seconds(10_000, 500, 10, True, True)
     assert once < sum_seconds < 1.4 * once + 0.5
-    assert sent == 8 * 500 * (500 + 1 + 2)
+    assert sent == 8 * 500 * (501 / 2 + 1 + 2)  # a triangle, and vectors
     slow = COSTS["sum"](small, speeds, Cluster(10, network=1e3))[0]
     assert slow > COSTS["sum"](small, speeds, Cluster(10, network=1e9))[0] + sent / 1e3
 

@@ -234,6 +234,17 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Return the same functions without the whitener, which is enough for sums."""
         return self
 
+    def sent(self, whitened: bool = False) -> Self:
+        """Return the same functions as they are sent to shards; what is cheap is made again there.
+
+        ``whitened`` keeps the whitener, for shards that solve.
+        """
+        return self if whitened else self.without_whitener()
+
+    def digest(self) -> int:
+        """Return a number that differs, if what was made again after sending differs."""
+        return 0
+
     def expansion(self, coefficients: Array) -> tuple[Array, Array]:
         """Return f as a sum of kernel functions: coefficients (p, k) and points (p, d)."""
         raise ValueError(

@@ -101,6 +101,10 @@ class FullKernel(Landmarks):
         """Return the functions themselves: the dual form has no whitener."""
         return self
 
+    def sent(self, whitened: bool = False) -> Self:
+        """Return the functions themselves: the dual form has no factor."""
+        return self
+
     def resized(self, size: int) -> Self:
         """Refuse: the full kernel has one function a row."""
         raise TypeError("FullKernel has as many functions as rows")

@@ -294,6 +294,10 @@ class Landmarks(OrthogonalizedBasis):
             return np.array(self.landmarks_[rows, first:], dtype=np.float64)
         return self.kernel_(self.landmarks_[rows], self.landmarks_[first:])
 
+    def _first_columns(self, number: int) -> Array:
+        """Return the first columns of Gamma, (M, number)."""
+        return self._gram_rows(slice(0, number)).T
+
     def penalty(self, c: Array, exact: bool = False) -> Array:
         """Return ``Gamma c`` without holding Gamma; in the precision of blocks unless exact."""
         out = np.empty(c.shape)

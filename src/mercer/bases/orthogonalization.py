@@ -130,6 +130,25 @@ def leading_order(
     return L, order
 
 
+def first_columns(gram: Array) -> Array | None:
+    """Return the first columns of L, (M, q), given those of Gamma, without another order.
+
+    None if the leading q x q block is not positive definite to rounding.
+
+    >>> first_columns(np.array([[4.0], [2.0]]))
+    array([[2.],
+           [1.]])
+    """
+    q = gram.shape[1]
+    corner, info = lapack.dpotrf(gram[:q], lower=1, clean=1)
+    if info != 0:
+        return None
+    L = np.empty(gram.shape)
+    L[:q] = corner
+    L[q:] = solve_triangular(corner, gram[q:].T, lower=True, check_finite=False).T
+    return L
+
+
 def trusted_precision(factor: Array, wanted: Precision) -> Precision:
     """Return float64 if the pivots are too small for float32, otherwise ``wanted``."""
     pivots = np.diagonal(factor) ** 2

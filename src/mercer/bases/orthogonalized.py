@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import zlib
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
@@ -13,14 +14,20 @@ from mercer.bases.basis import BasisTransformer, tile_rows
 from mercer.bases.orthogonalization import (
     CUT,
     Orthogonalization,
+    first_columns,
     leading_order,
     ordered_cholesky,
     trusted_precision,
 )
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, BlockKernel, Precision, Rows
+from mercer.engines.local import blas_threads, one_core
 from mercer.kernels.kernel import dense
 from mercer.validation import check_array, check_count, check_overflow, warn
+
+#: Columns of L with pivots above this, relative to the largest, are the same to rounding wherever
+#: they are computed: the relative error is that of a double, over the pivot.
+REMADE = 1e-9
 
 
 class OrthogonalizedBasis(BasisTransformer):
@@ -39,6 +46,7 @@ class OrthogonalizedBasis(BasisTransformer):
     indices_: Array | None
     n_dropped_: int
     _block: BlockKernel
+    _made_again: tuple[int, int]  # of a copy that was sent: columns of L, and leading functions
 
     def _warn_if_reduced(self, n_rows: int) -> None:
         asked: Any = self.n_components
@@ -188,14 +196,60 @@ class OrthogonalizedBasis(BasisTransformer):
         found.__dict__.pop("_cached_orthogonalization", None)
         return found
 
+    def sent(self, whitened: bool = False) -> Self:
+        """Return a copy that is sent as points: L is factored again where they arrive.
+
+        The last columns of an ill-conditioned L depend on rounding. Orthogonalization needs the
+        same L everywhere, so then its columns are sent.
+        """
+        light = self if whitened else self.without_whitener()
+        columns, leading = light.factor_.shape[1], light._orthogonalization.leading
+        pivots = np.diagonal(light.factor_) ** 2
+        if not whitened and len(pivots) and pivots.min() < REMADE * pivots.max():
+            return light
+        found = copy.copy(light)
+        if not found.kernel_.pairwise:
+            found.indices_ = None  # which rows the points were
+        found._made_again = columns, leading
+        return found if found._make_again() else light
+
+    def _make_again(self) -> bool:
+        """Factor the leading columns of Gamma; return whether that gave the same functions."""
+        columns, leading = self._made_again
+        # On one thread the digits do not depend on how many there are.
+        with one_core(), blas_threads(1):
+            found = first_columns(self._first_columns(columns))
+        self.__dict__.pop("_cached_orthogonalization", None)
+        if found is None:
+            return False
+        self.factor_ = found
+        return self._orthogonalization.leading == leading
+
+    def _first_columns(self, number: int) -> Array:
+        """Return the first columns of Gamma, (M, number)."""
+        gram = self.gram()
+        assert gram is not None
+        return gram[:, :number]
+
+    def digest(self) -> int:
+        """Return a checksum of L."""
+        return zlib.crc32(np.ascontiguousarray(self.factor_).tobytes())
+
     def __getstate__(self) -> dict[str, Any]:
         # These are cheap to rebuild, and the block kernel contains closures.
         state = dict(super().__getstate__())
         state.pop("_block", None)
         state.pop("_cached_orthogonalization", None)
+        if "_made_again" in state:
+            state.pop("factor_")
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if self._points in state:
             self.bind()
+        if "_made_again" in state and not self._make_again():
+            raise ValueError(
+                f"the functions of {type(self).__name__} must be the same on all workers, but this "
+                f"one rounds differently: use workers with the same processor and libraries"
+            )

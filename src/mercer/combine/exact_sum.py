@@ -17,8 +17,9 @@ class ExactSum(Combination):
     .. math:: S = \\sum_j S_j, \\qquad t = \\sum_j t_j
 
     Moments are sums over rows, so those of the shards add up to those of all rows, and one solve
-    remains. Each shard sends its moments once, M (M + k + 2) numbers and a few more; for a solve by
-    products it sends one vector per step instead. A fit in one place is the sum over one shard.
+    remains. Each shard sends its moments once, M ((M + 1) / 2 + k + 2) numbers and a few more: S is
+    symmetric, so it is sent as a triangle. For a solve by products a shard sends one vector per
+    step instead. A fit in one place is the sum over one shard.
     """
 
     label = "exact sum of moments"

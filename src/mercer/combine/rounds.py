@@ -18,7 +18,7 @@ from mercer.combine.combination import (
 from mercer.contracts import Array, Solution, Status, StepProgress
 from mercer.engines import ThreadEngine
 from mercer.fit import fit_basis
-from mercer.moments.by_fold import share_functions
+from mercer.moments.by_fold import share_coordinates
 from mercer.plan import Plan, human_bytes
 from mercer.request import Request
 from mercer.result import Clock, Fit
@@ -124,11 +124,11 @@ class Rounds(Combination):
         if self.pairs == WITHIN:  # shards are centered by their own means: no constant is left
             request = replace(request, intercept=False)
         make = self._in_function_space if local else self._in_coordinates
-        system, basis = make(rows, request, plan, clock)
+        system, basis, functions = make(rows, request, plan, clock)
         with clock.stage("rounds"):
             limit = self.rounds or request.rounds
             solution = self.run(system, limit, request.step_progress("rounds", "rounds"))
-        coefficients, constant = model_of_rounds(basis, solution.value, request)
+        coefficients, constant = model_of_rounds(functions, solution.value, request)
         assert request.alpha is not None
         return self._record(
             rows,
@@ -162,16 +162,17 @@ class Rounds(Combination):
 
     def _in_coordinates(
         self, rows: RowSet, request: Request, plan: Plan, clock: Clock
-    ) -> tuple[Any, BasisTransformer]:
-        """Return the mean of the shards' systems, in coordinates of a shared basis."""
+    ) -> tuple[Any, BasisTransformer, BasisTransformer]:
+        """Return the mean of the shards' systems, and the basis, here and as shards have it."""
         plan = replace(plan, may_widen=False)
         with clock.stage("basis"):
             basis = fit_basis(rows, request, plan)
+            shared, functions = share_coordinates(rows, basis)
         with clock.stage("moments"):
             held = rows.hold(
                 system_of,
                 request.targets,
-                share_functions(rows, basis, whitened=True),
+                shared,
                 rows.reading(replace(plan.reading, folds=1, held_out=None)),
                 request.alpha,
                 request.intercept,
@@ -180,11 +181,11 @@ class Rounds(Combination):
             sides = held.map(
                 side_of, self.start == "average", label="moments", record="right-hand sides"
             )
-        return MeanSystem(held, sides, request.intercept), basis
+        return MeanSystem(held, sides, request.intercept), basis, functions
 
     def _in_function_space(
         self, rows: RowSet, request: Request, plan: Plan, clock: Clock
-    ) -> tuple[Any, BasisTransformer]:
+    ) -> tuple[Any, BasisTransformer, BasisTransformer]:
         """Return the mean of the systems with the exact kernel; all shards get all points."""
         with clock.stage("basis"):
             kernel = kernel_of_rows(rows, request.kernel, 0, request.seeds.rows)
@@ -205,7 +206,8 @@ class Rounds(Combination):
                 side_of, self.start == "average", label="shards", record="right-hand sides"
             )
         system = FunctionSystem(held, sides, shares_of(sides), alpha)
-        return system, FullKernel().of_points(points, kernel)
+        basis = FullKernel().of_points(points, kernel)
+        return system, basis, basis
 
     def run(
         self, system: MeanOfShards, rounds: int, progress: StepProgress | None = None

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import dask
@@ -19,10 +19,19 @@ import numpy as np
 from distributed import CancelledError, Client, Future, KilledWorker, wait
 
 from mercer.contracts import ShardProgress
+from mercer.engines.bundles import (
+    Bundled,
+    Group,
+    bundle_size,
+    grouped,
+    listed,
+    results_of,
+    sum_of,
+    workers_of,
+)
 from mercer.engines.dask_watch import CHECK, Watch
 from mercer.engines.dask_welcome import welcome
 from mercer.engines.threads import on_one_core
-from mercer.engines.tree import tree_sum
 from mercer.validation import EngineError, check_number
 
 #: Seconds between checks for finished tasks.
@@ -35,7 +44,7 @@ LARGE = "4GB"
 FULL = 0.6
 #: Bytes of a worker after loading the libraries that tasks need.
 LOADED = 260e6
-#: Sums have priority over new parts, so that few parts are in memory.
+#: The priority of sums.
 FIRST = 10
 
 
@@ -87,8 +96,12 @@ class DaskEngine:
     @property
     def width(self) -> int:
         """The number of tasks that run at a time: the threads of all current workers."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        return max(1, sum(int(worker["nthreads"]) for worker in workers))
+        return max(1, sum(self._threads().values()))
+
+    def _threads(self) -> dict[str, int]:
+        """Return the threads of every worker, by its address."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        return {address: int(worker["nthreads"]) for address, worker in workers.items()}
 
     @property
     def task_memory(self) -> int | None:
@@ -110,23 +123,39 @@ class DaskEngine:
         if self._owned:
             self.client.close(timeout=CONNECT)
 
-    def place(self, items: Sequence[Any]) -> list[Future]:
-        """Return futures of items: recipes by value, and partitions computed on the cluster."""
+    def place(self, items: Sequence[Any]) -> list[Bundled]:
+        """Return items on the cluster: recipes by value, and partitions that are computed there."""
         self._welcome()
-        return [
-            self.client.compute(item.delayed) if hasattr(item, "delayed") else self.share(item)
-            for item in items
-        ]
+        if items and hasattr(items[0], "delayed"):
+            computed = self.client.compute([item.delayed for item in items])
+            bundles = self._submit(listed, [computed], "place")
+            return [Bundled(bundle, 0, 1, "") for bundle in bundles]
+        threads = self._threads()
+        size = bundle_size(len(items), max(1, sum(threads.values())))
+        starts = range(0, len(items), size)
+        placed: list[Bundled] = []
+        for start, worker in zip(starts, workers_of(len(starts), threads), strict=True):
+            some = list(items[start : start + size])
+            # In one message each: they may hold many rows.
+            (bundle,) = self._submit(_same, [[some]], "place", where=[worker])
+            placed += [Bundled(bundle, place, size, worker) for place in range(len(some))]
+        return placed
 
     def share(self, value: Any) -> Future:
         """Return a future of a value, kept by the scheduler and copied between workers."""
         self._welcome()
-        return self._submit(_same, value, label="share")
+        (found,) = self._submit(_same, [[value]], "share")
+        return found
 
-    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Future]:
+    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Bundled]:
         """Run a task over items and leave each result on its worker."""
-        self._welcome()
-        return [self._submit(on_one_core, task, item, *common, label=_name(task)) for item in items]
+        groups, size = grouped(items)
+        bundles = self._over(results_of, items, groups, task, common, _name(task))
+        return [
+            Bundled(bundle, place, size, getattr(items[at], "worker", ""))
+            for bundle, group in zip(bundles, groups, strict=True)
+            for place, at in enumerate(group)
+        ]
 
     def map(
         self,
@@ -138,33 +167,31 @@ class DaskEngine:
     ) -> list[Any]:
         """Run a task over items; return the results, in the order of the items.
 
-        Light tasks on the same worker are batched, because sending a task takes milliseconds.
+        Light tasks on the same worker are sent together.
         """
-        if not light or len(items) <= self.width:
-            return self._gathered(self.hold(task, items, *common), label)
-        groups = self._neighbors(items)
-        together = [[items[at] for at in group] for group in groups]
+        groups, _ = grouped(items)
+        if light and len(groups) > 1:
+            groups = self._neighbors(items, groups)
+        futures = self._over(results_of, items, groups, task, common, _name(task))
         found = [None] * len(items)
-        parts = self._gathered(self.hold(_each, together, task, *common), label)
+        try:
+            self._wait(futures, label, futures[:], [len(group) for group in groups])
+            parts = self._taken(futures, label)
+        finally:
+            self._cancel(futures)
         for group, results in zip(groups, parts, strict=True):
             for at, result in zip(group, results, strict=True):
                 found[at] = result
         return found
 
-    def _gathered(self, futures: list[Future], label: str) -> list[Any]:
-        try:
-            self._wait(futures, label)
-            return [self._taken(future, label) for future in futures]
-        finally:
-            self._cancel(futures)
-
-    def _neighbors(self, items: Sequence[Future]) -> list[list[int]]:
-        """Return the indices of the items that each worker holds."""
+    def _neighbors(self, items: Sequence[Any], groups: list[list[int]]) -> list[list[int]]:
+        """Join the groups that are on the same worker; those not yet computed stay apart."""
+        bundles = [getattr(items[group[0]], "bundle", None) for group in groups]
+        held = self.client.who_has([bundle for bundle in bundles if bundle is not None])
         where: dict[str, list[int]] = {}
-        held = self.client.who_has(list(items))
-        for at, item in enumerate(items):
-            workers = sorted(held.get(item.key) or ("",))
-            where.setdefault(workers[0], []).append(at)
+        for number, (group, bundle) in enumerate(zip(groups, bundles, strict=True)):
+            workers = sorted(held.get(getattr(bundle, "key", "")) or (f"nowhere {number}",))
+            where.setdefault(workers[0], []).extend(group)
         return list(where.values())
 
     def reduce(
@@ -176,25 +203,21 @@ class DaskEngine:
         label: str = "",
     ) -> Any:
         """Run a task over items and add the results on the workers, as a tree of fixed shape."""
-        self._welcome()
-        parts: list[Future] = []
-
-        def submitted() -> Iterator[Future]:
-            for item in items:
-                parts.append(self._submit(on_one_core, task, item, *common, label=_name(task)))
-                yield parts[-1]
-
-        def added(left: Future, right: Future) -> Future:
-            return self._submit(on_one_core, add, left, right, label="add", priority=FIRST)
-
-        # Each sum is submitted right after its parts, so that it runs before further parts.
-        root = tree_sum(submitted(), added)
+        groups, _ = grouped(items)
+        parts = self._over(sum_of, items, groups, task, (add, *common), _name(task))
+        sums = list(parts)
+        while len(sums) > 1:  # neighbors, then neighboring sums, as in tree_sum
+            pairs = [[add] * (len(sums) // 2), sums[0:-1:2], sums[1::2]]
+            left = sums[len(sums) // 2 * 2 :]
+            # Sums have priority over new parts, so that few parts are in memory.
+            sums = self._submit(on_one_core, pairs, "add", priority=FIRST) + left
         try:
             # Only the root is kept to the end: parts are released as they are added.
-            self._wait([root], label, parts)
-            return self._taken(root, label)
+            self._wait(sums, label, parts, [len(group) for group in groups])
+            (total,) = self._taken(sums, label)
+            return total
         finally:
-            self._cancel([root])
+            self._cancel(sums)
 
     def _welcome(self) -> None:
         """Check the versions of workers that are new, every few seconds."""
@@ -202,54 +225,89 @@ class DaskEngine:
             welcome(self.client, self.known, self.patience)
             self._welcomed = time.monotonic()
 
-    def _submit(
-        self, function: Callable[..., Any], *arguments: Any, label: str, priority: int = 0
-    ) -> Future:
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE}):
-            return self.client.submit(
-                function,
-                *arguments,
-                key=f"mercer-{label}-{uuid.uuid4().hex}",
-                pure=False,
-                priority=priority,
-            )
+    def _over(
+        self,
+        function: Callable[..., Any],
+        items: Sequence[Any],
+        groups: list[list[int]],
+        task: Callable[..., Any],
+        common: tuple[Any, ...],
+        label: str,
+    ) -> list[Future]:
+        """Submit a task over items, a group at a time."""
+        self._welcome()
+        work = [Group.of([items[at] for at in group]) for group in groups]
+        same = [[value] * len(work) for value in (task, *common)]
+        columns = [[function] * len(work), [g.bundles for g in work], [g.places for g in work]]
+        return self._submit(on_one_core, [*columns, *same], label, [g.worker for g in work])
 
-    def _wait(self, futures: list[Future], label: str, parts: list[Future] | None = None) -> None:
+    def _submit(
+        self,
+        function: Callable[..., Any],
+        columns: list[Any],
+        label: str,
+        where: Sequence[str] = (),
+        priority: int = 0,
+    ) -> list[Future]:
+        """Submit tasks in one message; ``columns`` has one sequence per argument.
+
+        ``where`` has the worker that each task prefers; others may take it.
+        """
+        name = f"mercer-{label}-{uuid.uuid4().hex}"
+        keys = [f"{name}-{number}" for number in range(len(columns[0]))]
+        wishes: Any = nullcontext()
+        if where and all(where):
+            preferred = {key: [worker] for key, worker in zip(keys, where, strict=True)}
+            wishes = dask.annotate(workers=preferred.get, allow_other_workers=True)
+        with wishes, dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE}):
+            found: list[Future] = self.client.map(
+                function, *columns, key=keys, pure=False, priority=priority
+            )
+        return found
+
+    def _wait(
+        self, futures: list[Future], label: str, parts: list[Future], sizes: list[int]
+    ) -> None:
         """Wait until all are finished; raise the first error that the cluster cannot recover from.
 
-        Progress is reported on ``parts``; the list is emptied as they finish.
+        Progress is reported on ``parts``, of ``sizes`` items each; the list is emptied as they
+        finish.
         """
-        parts = list(futures) if parts is None else parts
-        pending, total, reported = set(futures), len(parts), -1
+        left = {part.key: size for part, size in zip(parts, sizes, strict=True)}
+        total, pending, reported = sum(sizes), futures, -1
         watch = Watch(self)
         while pending:
             with self.client.as_current(), suppress(TimeoutError, CancelledError):
-                wait(pending, timeout=LOOK, return_when="FIRST_COMPLETED")
+                wait(pending, timeout=LOOK)
             for future in pending:
                 self._check(future, label)
-            pending = {future for future in pending if future.status != "finished"}
-            parts[:] = [future for future in parts if future.status == "pending"]
-            done = total - len(parts)
+            pending = [future for future in pending if future.status != "finished"]
+            parts[:] = [future for future in parts if future.status in ("pending", "lost")]
+            done = total - sum(left[part.key] for part in parts)
             if done != reported and self.progress is not None and label:
                 self.progress(label, done, total)
             watch.look(done != reported)
             reported = done
 
-    def _taken(self, future: Future, label: str) -> Any:
-        """Fetch a result; it is recomputed if its worker has just been lost."""
+    def _taken(self, futures: list[Future], label: str) -> list[Any]:
+        """Fetch results; they are recomputed if their worker has just been lost."""
         watch = Watch(self)
         while True:
             try:
-                return future.result(timeout=CHECK)
+                found: list[Any] = self.client.sync(
+                    self.client._gather, futures, callback_timeout=CHECK
+                )
+                return found
             except TimeoutError:
                 watch.look(False)
             except (CancelledError, KilledWorker):
-                self._check(future, label)
+                for future in futures:
+                    self._check(future, label)
                 raise
 
     def _check(self, future: Future, label: str) -> None:
         """Raise the exception of a task; raise EngineError if the cluster failed."""
-        if future.status == "finished" or future.status == "pending":
+        if future.status in ("finished", "pending", "lost"):  # what a worker lost is made again
             return
         if future.status == "error":
             error = future.exception(timeout=CONNECT)
@@ -266,7 +324,7 @@ class DaskEngine:
         )
 
     def _cancel(self, futures: list[Future]) -> None:
-        left = [future for future in futures if future.status == "pending"]
+        left = [future for future in futures if future.status in ("pending", "lost")]
         if left and self.client.status == "running":
             self.client.cancel(left, force=True)
 
@@ -286,9 +344,6 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _each(items: list[Any], task: Callable[..., Any], *common: Any) -> list[Any]:
-    return [task(item, *common) for item in items]
-
-
 def _name(task: Callable[..., Any]) -> str:
-    return str(getattr(task, "__name__", "task")).strip("_")
+    # Dask learns how long tasks take from the words before the first that has other characters.
+    return str(getattr(task, "__name__", "task")).strip("_").replace("_", "-")

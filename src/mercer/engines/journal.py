@@ -28,7 +28,7 @@ from mercer.storage import (
 )
 from mercer.validation import warn
 
-FORMAT = 3
+FORMAT = 4
 #: The longest header in bytes: it has three short entries.
 LONGEST_HEADER = 10_000
 #: Errors of a part that cannot be read.

@@ -21,7 +21,7 @@ from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array
 from mercer.inference.left_out_pass import LeftOutShard
 from mercer.inference.left_out_sums import LeftOutSums
-from mercer.moments import Moments
+from mercer.moments import Moments, add_folds
 from mercer.rows.rowset import Placed
 from mercer.selection import KFold, choose_alpha
 from mercer.systems import MomentSystem
@@ -71,7 +71,8 @@ def fit_scale(
     if sums.rows < ROWS or folds < 2:
         constant = ErrorScale(np.zeros((size, outputs)), mean, FLOOR * mean)
         return constant, [(np.zeros((len(functions), outputs)), mean)] * 2
-    by_fold = held.sum(scale_moments_of, _add, folds, record="sums of errors", light=True)
+    sent = held.sum(scale_moments_of, add_folds, folds, record="sums of errors")
+    by_fold = [part.whole() for part in sent]
     system = MomentSystem(by_fold, _Chosen(basis, functions), True, np.ones(outputs))  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
     alpha, _, _ = choose_alpha(system, None, KFold(folds), rng)
@@ -81,10 +82,6 @@ def fit_scale(
     coefficients = np.zeros((size, outputs))
     coefficients[functions] = whole
     return ErrorScale(coefficients, intercept, FLOOR * mean), models
-
-
-def _add(left: list[Moments], right: list[Moments]) -> list[Moments]:
-    return [a + b for a, b in zip(left, right, strict=True)]
 
 
 def _solved(system: MomentSystem, alpha: float, moments: Moments) -> tuple[Array, Array]:
@@ -121,13 +118,14 @@ class _Chosen:
 
 
 def scale_moments_of(held: LeftOutShard, folds: int) -> list[Moments]:
-    """Task: return the moments of the sizes of errors, by fold."""
+    """Task: return the moments of the sizes of errors, by fold, as they are sent."""
     rows = held.rows
     assert held.H is not None
     found = []
     for fold in range(folds):
         at = rows.fold % folds == fold
-        found.append(Moments.of(held.H[at], np.sqrt(np.abs(rows.errors[at])), rows.weight[at]))
+        sizes = np.sqrt(np.abs(rows.errors[at]))
+        found.append(Moments.of(held.H[at], sizes, rows.weight[at]).packed())
     return found
 
 

@@ -19,6 +19,7 @@ from mercer.columns.scaling import Scaling
 from mercer.contracts import Array, Reading, RowBlock, Rows, Targets
 from mercer.engines import Lanes
 from mercer.moments.by_fold import share_functions
+from mercer.moments.triangle import symmetric, triangle
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.validation import check_finite, check_total_weight, check_weight
@@ -80,7 +81,8 @@ def gradient_outer_product(
         record="gradient outer product",
     )
     check_total_weight(weight)
-    return np.asarray(total / weight)
+    mean = np.asarray(total / weight)
+    return mean if diagonal else symmetric(mean)
 
 
 def add_sums(left: tuple[Array, float], right: tuple[Array, float]) -> tuple[Array, float]:
@@ -117,7 +119,7 @@ def outer_products_of(
     scaling: Scaling | None,
     targets: Targets | None,
 ) -> tuple[Array, float]:
-    """Task: return the weighted sum over a shard's rows, and the sum of weights."""
+    """Task: return the weighted sum over a shard's rows, as a triangle, and the sum of weights."""
     source = shard.source
     width = source.n_features
     fewest = max(64, ENTRIES // max(1, width * coefficients.shape[1]))
@@ -138,7 +140,7 @@ def outer_products_of(
     total: tuple[Array, float] = (np.zeros(width if diagonal else (width, width)), 0.0)
     for start in sorted(parts):
         total = add_sums(total, parts[start])
-    return total
+    return total if diagonal else (triangle(total[0]), total[1])
 
 
 def _weights(block: RowBlock, targets: Targets | None) -> Array:

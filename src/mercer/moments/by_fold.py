@@ -39,7 +39,7 @@ def sum_moments(
 ) -> list[Moments]:
     """Return the moments of all rows, one per fold; ``seed`` assigns rows to folds."""
     sums = rows.sum(
-        moments_of,
+        moments_of if rows.one_place else triangles_of,
         add_folds,
         targets,
         share_functions(rows, basis),
@@ -49,7 +49,10 @@ def sum_moments(
         label=record,
         record=record,
     )
-    found = [part.moments if isinstance(part, PartialMoments) else part for part in sums]
+    if rows.one_place:
+        found = [part.moments if isinstance(part, PartialMoments) else part for part in sums]
+    else:
+        found = [part.whole() for part in sums]
     check_total_weight(sum(part.weight for part in found))
     return found
 
@@ -89,6 +92,21 @@ def moments_of(
             for total, part in zip(lanes[0], lane, strict=True):
                 total.absorb(part)
         return [sums.part() for sums in lanes[0]]
+
+
+def triangles_of(
+    shard: Shard,
+    targets: Targets,
+    basis: BasisTransformer,
+    reading: Reading,
+    seed: int,
+    with_gram: bool = True,
+) -> list[Moments] | list[PartialMoments]:
+    """Task: return the moments of a shard, by fold, as they are sent."""
+    parts: list[Any] = list(moments_of(shard, targets, basis, reading, seed, with_gram))
+    for fold, part in enumerate(parts):
+        parts[fold] = part.packed()  # one by one: the matrix of a fold is released
+    return parts
 
 
 def pieces_of(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iterator[Piece]:
@@ -166,11 +184,30 @@ def add_folds(left: list[Any], right: list[Any]) -> list[Any]:
 def share_functions(rows: RowSet, basis: BasisTransformer, whitened: bool = False) -> Any:
     """Return a basis as tasks take it, sent once to each shard.
 
-    Shards that only sum values need no whitener, which is the larger part of a basis; ``whitened``
-    sends it all the same, to shards that solve.
+    Shards that only sum values need no whitener; ``whitened`` is for shards that solve.
     """
-    functions = basis if rows.one_place or whitened else basis.without_whitener()
+    functions = basis if rows.one_place else basis.sent(whitened)
     return rows.share(functions, "basis", numbers_of(functions))
+
+
+def share_coordinates(rows: RowSet, basis: BasisTransformer) -> tuple[Any, BasisTransformer]:
+    """Return a basis as tasks take it, and as the driver does: with the same whitener, to the bit.
+
+    Shards exchange vectors in whitened coordinates. A worker whose processor or libraries round
+    differently would have others, so it says what it got, and then the whitener is sent.
+    """
+    functions = basis if rows.one_place else basis.sent(whitened=True)
+    shared = rows.share(functions, "basis", numbers_of(functions))
+    if functions is not basis:
+        found = rows.map(digest_of, shared, record="checksums", light=True)
+        if set(found) != {functions.digest()}:
+            return rows.share(basis, "basis", numbers_of(basis)), basis
+    return shared, functions
+
+
+def digest_of(shard: Shard, basis: BasisTransformer) -> int:
+    """Task: return the checksum of the functions that a shard got."""
+    return basis.digest()
 
 
 def numbers_of(basis: BasisTransformer) -> int:

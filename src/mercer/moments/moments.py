@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array
+from mercer.moments.triangle import symmetric, triangle
 from mercer.validation import check_array, check_total_weight
 
 
@@ -61,7 +62,7 @@ class Moments:
     rows: int
     weight: float
     sum_h: Array  # (M,)
-    gram: Array  # (M, M)
+    gram: Array  # (M, M); its triangle, M (M + 1) / 2, while it is sent
     target_rows: int
     target_weight: float
     target_sum_h: Array  # (M,)
@@ -124,6 +125,19 @@ class Moments:
                 for f in fields(self)
             }
         )
+
+    def packed(self) -> Moments:
+        """Return the moments as they are sent, with S as a triangle; they add as before.
+
+        >>> both = Moments.of(np.array([[1.0, 2.0]]), np.array([[3.0]])).packed()
+        >>> both.gram, (both + both).whole().gram[0]
+        (array([1., 2., 4.]), array([2., 4.]))
+        """
+        return replace(self, gram=triangle(self.gram))
+
+    def whole(self) -> Moments:
+        """Return packed moments with S as a matrix."""
+        return replace(self, gram=symmetric(self.gram))
 
     def scaled(self, factor: float) -> Moments:
         """Return the moments with every weight multiplied by ``factor``."""

@@ -11,7 +11,7 @@ weight and the means of each part stored, parts add up exactly, as moments do:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from mercer.contracts import Array, Rows
 from mercer.moments.accumulate import MomentSums, Workspace
 from mercer.moments.moments import Moments
 from mercer.moments.pairs import PairWeights
+from mercer.moments.triangle import triangle
 
 #: A part with less than this share of its query's weight is incomplete.
 WHOLE = 1.0 - 1e-12
@@ -89,13 +90,22 @@ class PartialMoments:
     moments: Moments
     parts: QueryParts
 
+    def packed(self) -> PartialMoments:
+        """Return the moments as they are sent, with S as a triangle."""
+        return replace(self, moments=self.moments.packed())
+
+    def whole(self) -> Moments:
+        """Return the moments with S as a matrix; parts of queries have no rows elsewhere."""
+        return self.moments.whole()
+
     def __add__(self, other: PartialMoments) -> PartialMoments:
         """Return the moments of both sets of rows."""
         total = self.moments + other.moments  # new arrays, safe to modify
         H, Y, rest = QueryParts.stacked([self.parts, other.parts]).joined()
         if len(H):
             if total.gram.size:
-                total.gram[...] += H.T @ H
+                square = H.T @ H
+                total.gram[...] += square if total.gram.ndim == 2 else triangle(square)
             total.cross[...] += H.T @ Y
             total.sum_yy[...] += np.einsum("ij,ij->j", Y, Y)
         return PartialMoments(total, rest)

@@ -19,6 +19,19 @@ ADVANTAGE = 1.5
 ADVANTAGE_OPEN = 3.0
 #: Landmarks of the pilot fit that chooses alpha for a solve by products.
 PILOT = 1000
+#: Up to this many functions, an average and rounds choose alpha with all of them: sums are small.
+FEW = 100
+
+
+def pilot_of_shards(functions: int) -> int:
+    """Return the functions of the pilot fit that chooses alpha for an average or for rounds.
+
+    Half of the functions: its sums are a quarter of those that an average and rounds avoid.
+
+    >>> [pilot_of_shards(functions) for functions in (50, 300, 5000)]
+    [50, 150, 1000]
+    """
+    return functions if functions <= FEW else min(PILOT, max(FEW, functions // 2))
 
 
 @dataclass(frozen=True)

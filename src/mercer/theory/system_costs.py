@@ -5,7 +5,7 @@ A pass over rows is shared by the workers; what follows it depends on how shards
 ========  ================================================  =============================
           after the pass                                    sent by each shard
 ========  ================================================  =============================
-sum       one solve of M functions                          M (M + k + 2) numbers
+sum       one solve of M functions                          M ((M + 1) / 2 + k + 2) numbers
 average   a solve in every shard, then a mean               M k numbers
 rounds    a factor in every shard, then two products each   2 M k numbers a round
 products  a solve by passes over rows                       M k numbers a step
@@ -25,6 +25,7 @@ from mercer.plan.cost import (
     direct_seconds,
     full_direct_seconds,
     full_product_seconds,
+    pilot_of_shards,
     product_seconds,
 )
 from mercer.plan.moments_or_products import RANK
@@ -65,10 +66,8 @@ class Sizes:
 
     @property
     def basis_bytes(self) -> float:
-        """Bytes of the functions that a shard receives, with their whitener."""
-        if self.full:
-            return 0.0
-        return WIDTH * (float(self.functions) * self.n_features + float(self.functions) ** 2)
+        """Bytes of the functions that a shard receives: their points."""
+        return 0.0 if self.full else WIDTH * float(self.functions) * self.n_features
 
     @property
     def model_bytes(self) -> float:
@@ -80,7 +79,7 @@ class Sizes:
 
 def sum_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, float]:
     """Return seconds and bytes sent by a shard for an exact sum of moments."""
-    sent = WIDTH * float(sizes.functions) * (sizes.functions + sizes.outputs + 2)
+    sent = WIDTH * float(sizes.functions) * ((sizes.functions + 1) / 2 + sizes.outputs + 2)
     rows = sizes.n_rows / cluster.workers
     pass_seconds = CHOOSING * speeds.sums(rows, sizes.functions, sizes.n_features)
     seconds = START + pass_seconds + speeds.solve(sizes.functions, open_alpha=True)
@@ -95,7 +94,7 @@ def products_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float
     rows = sizes.n_rows / cluster.workers
     common = (sizes.functions, sizes.n_features, sizes.outputs)
     seconds = START + product_seconds(rows, *common, keep=True, open_alpha=False, speeds=speeds)
-    seconds += _pilot(sizes, speeds, cluster)
+    seconds += _pilot(sizes, speeds, cluster, min(PILOT, sizes.functions))
     sent = STEPS * sizes.model_bytes
     if cluster.workers > 1:
         seconds += STEPS * (sizes.model_bytes / cluster.network + TASK)
@@ -114,7 +113,8 @@ def average_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float,
         )
     seconds = waves * (one + TASK)
     if sizes.shards > 1 or not sizes.full:
-        seconds += _pilot(sizes, speeds, cluster)
+        functions = PILOT if sizes.full else pilot_of_shards(sizes.functions)
+        seconds += _pilot(sizes, speeds, cluster, functions)
     if cluster.workers > 1:
         seconds += sizes.basis_bytes / cluster.network
         seconds += sizes.shards * sizes.model_bytes / cluster.network  # all to one place
@@ -128,7 +128,8 @@ def rounds_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[float, 
     round_seconds = 4 * waves * float(sizes.functions) ** 2 * sizes.outputs / speeds.narrow
     if cluster.workers > 1:
         round_seconds += 2 * (sizes.shards * sizes.model_bytes / cluster.network + TASK)
-    seconds = waves * (one + TASK) + sizes.rounds * round_seconds + _pilot(sizes, speeds, cluster)
+    seconds = waves * (one + TASK) + sizes.rounds * round_seconds
+    seconds += _pilot(sizes, speeds, cluster, pilot_of_shards(sizes.functions))
     return seconds, 2 * sizes.rounds * sizes.model_bytes
 
 
@@ -143,9 +144,8 @@ def full_products_cost(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> tuple[
     return full_product_seconds(sizes.n_rows, sizes.n_features, rank, True, speeds), 0.0
 
 
-def _pilot(sizes: Sizes, speeds: Speeds, cluster: Cluster) -> float:
-    """Return the seconds of the fit of few functions that chooses alpha for all shards."""
-    size = PILOT if sizes.full else min(PILOT, sizes.functions)
+def _pilot(sizes: Sizes, speeds: Speeds, cluster: Cluster, size: int) -> float:
+    """Return the seconds of the fit of ``size`` functions that chooses alpha for all shards."""
     rows = sizes.n_rows / cluster.workers
     sums = CHOOSING * speeds.sums(rows, size, sizes.n_features)
     return START + sums + speeds.solve(size, open_alpha=True)
