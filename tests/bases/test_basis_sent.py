@@ -8,6 +8,7 @@ import pytest
 from mercer import Gaussian, KernelRegressor, Landmarks, LaplacianL1, RandomFeatures, Sketch
 from mercer.moments import by_fold
 from mercer.moments.by_fold import numbers_of
+from mercer.rows import ArraySource
 from mercer.testing.check_data import fitted, new_rows
 
 RNG = np.random.default_rng(0)
@@ -78,9 +79,21 @@ def test_a_worker_that_rounds_otherwise_gets_the_whitener(monkeypatch):
     np.testing.assert_allclose(other.predict(X), usual.predict(X), atol=1e-9)
 
 
-def test_functions_that_would_differ_are_refused():
+def test_functions_that_cannot_be_made_again_are_refused():
     state = fitted(Landmarks(95), LaplacianL1(0.3)).sent().__getstate__()
-    columns, leading = state["_made_again"]
-    broken = Landmarks()
+    points = state["landmarks_"].copy()
+    points[1] = points[0]
     with pytest.raises(ValueError, match="this one rounds differently: use workers with"):
-        broken.__setstate__({**state, "_made_again": (columns, leading + 1)})
+        Landmarks().__setstate__({**state, "landmarks_": points})
+
+
+def test_predecessors_arrive():
+    """Shards in float32 free functions of the same predecessors as the driver."""
+    source = ArraySource(RNG.random((300, 2)))
+    rng = np.random.default_rng(0)
+    found = Landmarks(200).fit_source(source, LaplacianL1(0.3), rng, "float32")
+    assert found.neighbors_[1].any()
+    new = RNG.random((20, 2))
+    np.testing.assert_allclose(
+        arrived(found).orthogonalized(new), found.orthogonalized(new), atol=1e-6
+    )

@@ -46,7 +46,7 @@ class OrthogonalizedBasis(BasisTransformer):
     indices_: Array | None
     n_dropped_: int
     _block: BlockKernel
-    _made_again: tuple[int, int]  # of a copy that was sent: columns of L, and leading functions
+    _made_again: int  # of a copy that was sent: how many columns of L to factor
 
     def _warn_if_reduced(self, n_rows: int) -> None:
         asked: Any = self.n_components
@@ -200,30 +200,27 @@ class OrthogonalizedBasis(BasisTransformer):
         """Return a copy that is sent as points: L is factored again where they arrive.
 
         The last columns of an ill-conditioned L depend on rounding. Orthogonalization needs the
-        same L everywhere, so then its columns are sent.
+        same L everywhere, so then its columns are sent. Predecessors, if any, are always sent.
         """
         light = self if whitened else self.without_whitener()
-        columns, leading = light.factor_.shape[1], light._orthogonalization.leading
         pivots = np.diagonal(light.factor_) ** 2
         if not whitened and len(pivots) and pivots.min() < REMADE * pivots.max():
             return light
         found = copy.copy(light)
         if not found.kernel_.pairwise:
             found.indices_ = None  # which rows the points were
-        found._made_again = columns, leading
+        found._made_again = light.factor_.shape[1]
         return found if found._make_again() else light
 
     def _make_again(self) -> bool:
-        """Factor the leading columns of Gamma; return whether that gave the same functions."""
-        columns, leading = self._made_again
+        """Factor the first columns of Gamma; return whether that was possible."""
         # On one thread the digits do not depend on how many there are.
         with one_core(), blas_threads(1):
-            found = first_columns(self._first_columns(columns))
+            found = first_columns(self._first_columns(self._made_again))
         self.__dict__.pop("_cached_orthogonalization", None)
-        if found is None:
-            return False
-        self.factor_ = found
-        return self._orthogonalization.leading == leading
+        if found is not None:
+            self.factor_ = found
+        return found is not None
 
     def _first_columns(self, number: int) -> Array:
         """Return the first columns of Gamma, (M, number)."""
