@@ -20,6 +20,7 @@ from benchmarks import (
     crossing,
     exact,
     full_kernel,
+    linear,
     memory,
     mixed,
     path,
@@ -27,11 +28,13 @@ from benchmarks import (
     predict,
     products,
     ranking,
+    roofline,
     shards,
     speed,
     tables,
     uncertainty,
     wide,
+    wide_data,
 )
 from benchmarks.table_fit import ALL_METHODS
 
@@ -64,11 +67,14 @@ SECTIONS = {
     "crossing": Section("Where products overtake moments", crossing.run, None),
     "exact": Section("The exact kernel beyond memory", exact.run),
     "memory": Section("Memory", memory.run, None),
+    "linear": Section("Linear in the rows", linear.run, None),
+    "roofline": Section("Stages of a fit, and the limits of the machine", roofline.run, None),
     "shards": Section("Shards", shards.run),
     "ranking": Section("Ranking", ranking.run),
     "pool": Section("Scores of a pool", pool.run, None),
     "uncertainty": Section("Intervals and probabilities", uncertainty.run, 5),
     "wide": Section("Wide text files", wide.run, None),
+    "columns": Section("Very many columns", wide_data.run),
     "cluster": Section("Memory of workers", cluster_memory.run, None),
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

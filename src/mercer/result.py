@@ -27,7 +27,7 @@ COARSE = 0.01
 #: Predictions of a model with ``dtype="auto"`` are in float32 if it has so many functions, and if
 #: the noise, relative to the scale of y, is at most this. With fewer, float64 is as fast as it need
 #: be.
-MANY, NARROW = 500, 1e-5
+MANY, NARROW = 500, 3e-5
 
 
 @dataclass
