@@ -29,6 +29,7 @@ from benchmarks.measures import Fit, InFile, Sizes
 #: Sections, and what is measured in each.
 SECTIONS = {
     "speed": measures.speed,
+    "predict": measures.predict,
     "path": measures.path,
     "products": measures.products,
     "shards": measures.shards,
@@ -62,7 +63,7 @@ class Pairs:
             told = [f"{which}: {message}" for which, message in self.failed.items()]
             return ["failed"] * 2 + ["-"] * 2 + ["; ".join(told)]
         middle = [statistics.median(self.values[which]) for which in (OLD, NEW)]
-        write = bytes_text if self.unit == "bytes" else "{:.3f} s".format
+        write = bytes_text if self.unit == "bytes" else seconds_text
         low, high = min(self.ratios), max(self.ratios)
         return [*map(write, middle), f"{self.ratio:.3f}", f"{low:.3f} to {high:.3f}", self.apart()]
 
@@ -74,6 +75,15 @@ class Pairs:
         if np.array_equal(old, new):
             return "same bits"
         return f"{np.abs(old - new).max() / max(float(np.std(old)), 1e-300):.0e}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return seconds with three digits after the point, or milliseconds.
+
+    >>> seconds_text(0.25), seconds_text(0.00031)
+    ('0.250 s', '0.310 ms')
+    """
+    return f"{seconds:.3f} s" if seconds >= 0.01 else f"{1e3 * seconds:.3f} ms"
 
 
 class Process:

@@ -105,6 +105,48 @@ def file_fit(path: str, target: str, landmarks: int, limit: str) -> dict[str, An
     return found | {"estimate": model.fit_.plan.memory}
 
 
+def linear_fit(path: str, target: str, landmarks: int, limit: str) -> dict[str, Any]:
+    """Fit rows of a file, and predict them; return seconds of both and by stage, and bytes."""
+    import mercer
+
+    settings = {"memory_limit": limit, "random_state": 0, **PLAIN}
+    model = mercer.KernelRegressor(mercer.Gaussian(4.0), mercer.Landmarks(landmarks), **settings)
+    with measured() as found:
+        model.fit(mercer.open_rows(path, target))
+    start, used = time.perf_counter(), time.process_time()
+    model.predict(mercer.open_rows(path))
+    found["predict"] = time.perf_counter() - start
+    found["predict processor"] = time.process_time() - used
+    return found | {"stages": model.fit_.seconds}
+
+
+def wide_fit(method: str, kind: str, rows: int, columns: int, landmarks: int) -> dict[str, Any]:
+    """Fit rows of very many columns and predict them; return seconds and bytes."""
+    from benchmarks.wide_data import ALPHA, wide_rows
+
+    X, y, distance = wide_rows(kind, rows, columns)
+    held = [X] if kind == "dense" else [X.data, X.indices, X.indptr]
+    if method == "scikit-learn":
+        from sklearn.kernel_approximation import Nystroem
+        from sklearn.linear_model import Ridge
+        from sklearn.pipeline import make_pipeline
+
+        basis = Nystroem(gamma=0.5 / distance**2, n_components=landmarks, random_state=0)
+        model: Any = make_pipeline(basis, Ridge(ALPHA * rows))
+    else:
+        from mercer import Gaussian, KernelRegressor, Landmarks
+
+        model = KernelRegressor(
+            Gaussian(distance), Landmarks(landmarks), ALPHA, random_state=0, intervals=None, **PLAIN
+        )
+    with measured() as found:
+        model.fit(X, y)
+    start = time.perf_counter()
+    model.predict(X)
+    found["predict"] = time.perf_counter() - start
+    return found | {"data": sum(array.nbytes for array in held)}
+
+
 def public_fit(path: str, target: str, model: Any) -> dict[str, Any]:
     """Fit a model that is described by its public name to the rows of a file."""
     import mercer
@@ -159,4 +201,4 @@ def run_child(task: str, /, **settings: Any) -> dict[str, Any]:
 
 if __name__ == "__main__":
     tasks = (covtype_fit, kin40k_fit, file_fit, table_fit, public_fit, pool_fit, wide_file)
-    answer({one.__name__: one for one in tasks})
+    answer({one.__name__: one for one in (*tasks, linear_fit, wide_fit)})

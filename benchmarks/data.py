@@ -81,6 +81,18 @@ def signal(X: np.ndarray) -> np.ndarray:
     return np.asarray(np.sin(X[:, 0]) + X[:, 1] * X[:, 2])
 
 
+def twenty_columns(rows: int, new: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return noise in 20 columns, what there is to learn in it and a little noise, and new rows."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows + new, 20))
+    return X[:rows], signal(X[:rows]) + 0.1 * rng.standard_normal(rows), X[rows:]
+
+
+def lettered(y: np.ndarray, classes: int = 26) -> np.ndarray:
+    """Return classes of equal size, in the order of a target."""
+    return np.asarray(classes * np.argsort(np.argsort(y)) // len(y))
+
+
 def write_npy(folder: Path, rows: int, columns: int) -> Path:
     """Write ``X.npy`` and ``y.npy`` block by block; return the path of the first."""
     path = folder / "X.npy"

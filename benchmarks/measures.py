@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import PLAIN, covtype, kin40k, levels, write_npy, write_parquet
+from benchmarks.data import (
+    PLAIN,
+    covtype,
+    kin40k,
+    lettered,
+    levels,
+    twenty_columns,
+    write_npy,
+    write_parquet,
+)
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,38 @@ def speed(sizes: Sizes, folder: Path) -> dict[str, Fit | InFile]:
         model = with_landmarks(M, dtype=dtype)
         found |= {f"fit, {dtype}": Fit(rows, model)}
         found |= {f"predict, {dtype}": Fit(rows, model, "predict")}
+    return found
+
+
+def predict(sizes: Sizes, folder: Path) -> dict[str, Fit | InFile]:
+    """Predict many rows of 20 columns and one, by models of all kinds at 1,000 landmarks."""
+    X, y, new = twenty_columns(4 * sizes.landmarks, sizes.new)
+    rows = write_rows(folder, "twenty", X, y, new)
+    letters = write_rows(folder, "letters", X, lettered(y), new)
+    basis, found = make("Landmarks", 1000), {}
+    kernels = {
+        "Gaussian": make("Gaussian", 4.0),
+        "Matern 3/2": make("Matern", 1.5, 6.0),
+        "Laplacian": make("LaplacianL2", 8.0),
+    }
+    models = {name: (rows, regressor(kernel, basis, 1e-4)) for name, kernel in kernels.items()}
+    for dtype in ("float32", "float64"):
+        models[f"Gaussian, {dtype}"] = (
+            rows,
+            regressor(kernels["Gaussian"], basis, 1e-4, dtype=dtype),
+        )
+    models["learned metric"] = (
+        rows,
+        make("KernelRegressor", kernels["Gaussian"], basis, 1e-4, metric="full", random_state=0),
+    )
+    models["26 classes"] = (
+        letters,
+        make("KernelClassifier", kernels["Gaussian"], basis, 1e-4, random_state=0, **PLAIN),
+    )
+    for action in ("predict", "predict one"):
+        found |= {
+            f"{name}: {action}": Fit(of, model, action) for name, (of, model) in models.items()
+        }
     return found
 
 

@@ -27,6 +27,7 @@ FIGURES = (
     "partial_dependence",
     "rows_curve",
     "intervals",
+    "linear",
 )
 
 

@@ -6,12 +6,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, Solution, Status
+from mercer.contracts import Array, Precision, Solution, Status
 from mercer.engines import Communication
 from mercer.metric import SearchRecord
 from mercer.moments import Moments, Peak
@@ -23,6 +24,10 @@ from mercer.validation import check_array, check_count, check_number
 
 #: Warn if float32 noise in f, relative to the scale of y, exceeds this.
 COARSE = 0.01
+#: Predictions of a model with ``dtype="auto"`` are in float32 if it has so many functions, and if
+#: the noise, relative to the scale of y, is at most this. With fewer, float64 is as fast as it need
+#: be.
+MANY, NARROW = 500, 3e-5
 
 
 @dataclass
@@ -53,6 +58,18 @@ class Fit:
     peak: Peak | None = None  # the largest sums, if rows were forgotten since
     left_out: Any = None  # LeftOutRows: rows predicted by models without them; in intervals if any
     intervals: Any = None  # Intervals: what prediction intervals need
+
+    @cached_property
+    def prediction_precision(self) -> Precision:
+        """The precision of the values in predictions: that of the fit, or float32 if that will do.
+
+        If a precision was asked for, predictions have it.
+        """
+        basis = self.basis
+        auto = basis.precision_ == "float64" and self.plan.may_widen and basis.size >= MANY
+        if auto and basis.narrow_noise(self.coefficients) <= NARROW:
+            return "float32"
+        return basis.precision_
 
     def without_folds(self, wanted: int) -> Fit:
         """Return the fit with one sum instead of those of folds, if folds were only left out."""
@@ -109,7 +126,9 @@ class Fit:
             check_array(self.dual_rows[1], "weights of the rows", (size,))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "run": None}
+        state = {**self.__dict__, "run": None}
+        state.pop("prediction_precision", None)
+        return state
 
 
 def float32_noise(basis: BasisTransformer, coefficients: Array) -> float:

@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 
 from cases import rows
 from mercer import Gaussian, LaplacianL2, Matern
+from mercer.kernels import distances
 from mercer.kernels.distances import TRUSTED, ScaledDistances
 
 
@@ -116,3 +117,48 @@ def test_sparse_rows_near_each_other_far_from_zero():
     X = Z[:10] + 0.1
     found = Gaussian(1.0)(sparse.csr_array(X), Z)
     np.testing.assert_allclose(found, np.exp(expected(X, Z, 1.0)), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("bandwidth", [3.0, np.array([2.0, 3.0, 5.0, 4.0])], ids=["one", "each"])
+@pytest.mark.parametrize("offset", [0.0, 2.0])
+def test_sparse_rows_in_both_precisions(precision, bandwidth, offset):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 4)) * (rng.random((50, 4)) < 0.5)
+    Z = rng.standard_normal((20, 4)) + offset
+    sparse_rows = sparse.csr_array(X.astype(precision))
+    found = ScaledDistances(Z, bandwidth, precision)(sparse_rows)
+    assert found.dtype == precision
+    atol = {"float32": 3e-6, "float64": 1e-14}[precision]
+    np.testing.assert_allclose(found, expected(X, Z, bandwidth), rtol=1e-6, atol=atol)
+
+
+def test_sparse_float32_rows_far_from_zero_are_computed_in_float64():
+    """Sparse rows are not shifted, so the norms that count are those of rows as they are."""
+    rng = np.random.default_rng(0)
+    Z = 100.0 + rng.standard_normal((20, 4))
+    X = Z[:10] + 0.1
+    found = ScaledDistances(Z, 1.0, "float32")(sparse.csr_array(X))
+    np.testing.assert_allclose(found, expected(X, Z, 1.0), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_rows_in_parts_are_the_rows(precision, monkeypatch):
+    X, Z = rows(70), rows(20, seed=5)
+    whole = Gaussian(0.5).against(Z, precision)(X)
+    monkeypatch.setattr(distances, "ENTRIES", 1)  # sixteen at a time
+    parts = Gaussian(0.5).against(Z, precision)(X)
+    rounding = {"float32": 1e-6, "float64": 1e-14}[precision]
+    np.testing.assert_allclose(parts, whole, rtol=0, atol=rounding)
+
+
+@pytest.mark.parametrize("kernel", [LaplacianL2(1.0), Matern(1.5, 1.0), Matern(2.5, 1.0)], ids=str)
+@pytest.mark.parametrize("gap", [0.0, 1e-4, 1e-2, 1.0])
+def test_kernels_of_the_distance_in_float32_on_near_rows(kernel, gap):
+    """Only the kernel with a kink needs more than float32 of the squared distance."""
+    rng = np.random.default_rng(0)
+    Z = 5 * rng.standard_normal((40, 3))
+    X = Z + gap * rng.standard_normal(Z.shape) / np.sqrt(3)
+    found = np.diag(kernel.against(Z, "float32")(X))
+    exact = kernel(np.zeros((1, 1)), cdist(X, Z)[np.diag_indices(40)][:, None]).ravel()
+    np.testing.assert_allclose(found, exact, rtol=0, atol=5e-5)

@@ -205,12 +205,19 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Return Gamma in the precision of blocks, or None if ``penalty`` is as fast."""
         return None
 
-    def prediction(self, coefficients: Array) -> tuple[Callable[[Rows, Array], Array], Array, int]:
+    def prediction(
+        self, coefficients: Array, precision: Precision | None = None
+    ) -> tuple[Callable[[Rows, Array], Array], Array, int]:
         """Return ``evaluate(X, out)``, coefficients (width, k) and the width, for prediction.
 
-        Their product is ``h(x)'c``; functions other than h may give it faster.
+        Their product is ``h(x)'c``; functions other than h may give it faster. ``precision`` is
+        that of ``out``: ``precision_``, or float32 if :meth:`narrow_noise` is finite.
         """
         return self.evaluate, coefficients, self.size
+
+    def narrow_noise(self, coefficients: Array) -> float:
+        """Return the usual error of a prediction from values in float32; infinite if it cannot."""
+        return np.inf
 
     @property
     def has_gradient(self) -> bool:

@@ -275,9 +275,7 @@ class Landmarks(OrthogonalizedBasis):
 
     def evaluate(self, X: Rows, out: Array | None = None) -> Array:
         """Return ``K(x, z_j)``."""
-        if self.kernel_.pairwise:
-            X = X[:, self.indices_]
-        return self._block(X, out)
+        return self._kernel_values(X, out)
 
     def gram(self) -> Array:
         """Return ``K(z_i, z_j)`` in float64."""

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.bases.basis import BasisTransformer, tile_rows
+from mercer.bases.narrow_values import NarrowValues
 from mercer.bases.orthogonalization import (
     CUT,
     Orthogonalization,
@@ -115,6 +116,7 @@ class OrthogonalizedBasis(BasisTransformer):
         setattr(self, self._points, points)
         self._block = self.kernel_.against(points, self.precision_)
         self.__dict__.pop("_cached_orthogonalization", None)
+        self.__dict__.pop("_cached_narrow", None)
 
     def _factorize_leading(self, diagonal: Array, column_of: Callable[[int], Array]) -> Array:
         """Factor only the columns needed to orthogonalize; return the order of the functions."""
@@ -165,6 +167,36 @@ class OrthogonalizedBasis(BasisTransformer):
     def penalty(self, c: Array, exact: bool = False) -> Array:
         """Return ``Gamma c``, from ``Gamma = L L'``."""
         return np.asarray(self.factor_ @ (self.factor_.T @ c))
+
+    @property
+    def _narrow(self) -> NarrowValues:
+        found: NarrowValues | None = self.__dict__.get("_cached_narrow")
+        if found is None:
+            points = getattr(self, self._points)
+            found = self._cached_narrow = NarrowValues(self.kernel_, points)
+        return found
+
+    def narrow_noise(self, coefficients: Array) -> float:
+        """Return the largest ``e ||c||`` of all outputs, if the kernel is bounded."""
+        if not self.kernel_.bounded:
+            return np.inf
+        weights, _ = self.expansion(coefficients)
+        return self._narrow.error * float(np.linalg.norm(weights, axis=0).max(initial=0.0))
+
+    def prediction(
+        self, coefficients: Array, precision: Precision | None = None
+    ) -> tuple[Callable[[Rows, Array], Array], Array, int]:
+        """Return the kernel at all points, and the coefficients of :meth:`expansion`."""
+        weights, points = self.expansion(coefficients)
+        if precision in (None, self.precision_):
+            return self._kernel_values, weights, len(points)
+        return self._narrow.block, weights, len(points)
+
+    def _kernel_values(self, X: Rows, out: Array | None = None) -> Array:
+        """Return ``K(x, z)`` for every point z."""
+        if self.kernel_.pairwise:
+            X = X[:, self.indices_]
+        return self._block(X, out)
 
     @property
     def has_gradient(self) -> bool:
@@ -237,6 +269,7 @@ class OrthogonalizedBasis(BasisTransformer):
         state = dict(super().__getstate__())
         state.pop("_block", None)
         state.pop("_cached_orthogonalization", None)
+        state.pop("_cached_narrow", None)
         if "_made_again" in state:
             state.pop("factor_")
         return state

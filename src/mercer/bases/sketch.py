@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import ceil, log, sqrt
 from typing import Any, Self
 
@@ -175,17 +174,6 @@ class Sketch(OrthogonalizedBasis):
             values = self._kernel_values(rows, K[: rows.shape[0]])
             self._project(values, out[start : start + step])
         return out
-
-    def _kernel_values(self, X: Rows, out: Array) -> Array:
-        """Return ``K(x, x_l)`` for every row of the fit."""
-        if self.kernel_.pairwise:
-            X = X[:, self.indices_]
-        return self._block(X, out)
-
-    def prediction(self, coefficients: Array) -> tuple[Callable[[Rows, Array], Array], Array, int]:
-        """Return the kernel at all rows and ``G'c``: no transform for every new row."""
-        weights = self.projection_.transposed(coefficients)
-        return self._kernel_values, weights, len(self.points_)
 
     def expansion(self, coefficients: Array) -> tuple[Array, Array]:
         """Return ``G'c`` and all rows."""

@@ -19,8 +19,11 @@ from mercer.validation import check_finite
 
 #: Columns of solutions that staged predictions evaluate at a time.
 TOGETHER = 64
-#: Values of functions that a block holds, so that they stay in the cache.
-VALUES = 2**19
+#: Values of functions that are evaluated at a time, so that they stay in the cache.
+VALUES = 2**18
+#: Tiles of so many values in a block of rows, which is what a thread is given: handing a block over
+#: takes as long as a thousand values.
+TILES = 8
 
 
 def values_of(
@@ -35,29 +38,33 @@ def values_of(
     """
     check_is_fitted(model, "fit_")
     source, notes = encoded_to_predict(model, rows_to_predict(model, X))
-    basis = model.basis_
+    precision = model.fit_.prediction_precision
     coefficients, intercept = (model.coef_, model.intercept_) if solution is None else solution
-    evaluate, coefficients, width = basis.prediction(coefficients)
+    evaluate, coefficients, width = model.basis_.prediction(coefficients, precision)
     out = np.empty((source.n_rows, coefficients.shape[1]))
-    block_rows = max(1, min(4096, VALUES // max(1, width)))
+    tile = max(1, min(4096, VALUES // max(1, width)))
 
     def predict_block(buffers: list[Array], block: Any) -> None:
         check_finite(block.X, start=block.start, names=source.feature_names)
         if not buffers:
-            shape = (min(block_rows, source.n_rows), width)
-            buffers += [np.empty(shape, dtype=basis.precision_), np.empty(shape)]
-        H = evaluate(block.X, buffers[0][: block.n_rows])
-        if H.dtype != np.float64:
-            # Large coefficients may cancel, so the last product is in float64.
-            wide = buffers[1][: block.n_rows]
-            wide[...] = H
-            H = wide
-        np.matmul(H, coefficients, out=out[block.start : block.start + block.n_rows])
+            shape = (min(tile, source.n_rows), width)
+            buffers += [np.empty(shape, dtype=precision), np.empty(shape)]
+        for first in range(0, block.n_rows, tile):
+            rows = block.X if block.n_rows <= tile else block.X[first : first + tile]
+            H = evaluate(rows, buffers[0][: rows.shape[0]])
+            if H.dtype != np.float64:
+                # Large coefficients may cancel, so the last product is in float64.
+                wide = buffers[1][: len(H)]
+                wide[...] = H
+                H = wide
+            start = block.start + first
+            np.matmul(H, coefficients, out=out[start : start + len(H)])
         if also is not None:
             also(source.n_rows, block.start, block.X)
 
-    lanes = 1 if source.n_rows <= block_rows else None
-    Lanes(list, lanes).run(source.blocks(block_rows), predict_block)
+    lanes: Lanes[list[Array]] = Lanes(list, 1 if source.n_rows <= tile else None)
+    share = -(-source.n_rows // (4 * lanes.count))
+    lanes.run(source.blocks(max(tile, min(TILES * tile, share))), predict_block)
     warn_of_notes(notes, source.n_rows)
     out += intercept
     return out

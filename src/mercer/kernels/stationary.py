@@ -143,18 +143,17 @@ class Matern(_Stationary):
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> K(X, Z)."""
-        # The square root magnifies errors near 0, so distances are always in float64.
-        distances = ScaledDistances(Z, self.bandwidth, "float64")
-        shape = _SHAPES[self.nu]
+        # As a function of the squared distance, the kernel has a slope of -3/2 (nu = 3/2) or -5/6
+        # (nu = 5/2) at 0: errors are not magnified. For nu = 1/2 the slope is infinite.
+        distances = ScaledDistances(Z, self.bandwidth, "float64" if self.nu == 0.5 else precision)
+        shape, units = _SHAPES[self.nu], -4.0 * self.nu
 
         def block(X: Rows, out: Array | None = None) -> Array:
-            value = distances(X)
-            value *= -2.0
-            np.sqrt(value, out=value)
             if out is None:
-                out = np.empty(value.shape, dtype=precision)
-            out[...] = value
-            return shape(out)
+                out = np.empty((X.shape[0], len(distances.points)), dtype=precision)
+            distances(X, out)
+            out *= units  # 2 nu ||x - z||^2
+            return shape(np.sqrt(out, out=out))
 
         return block
 
@@ -250,8 +249,7 @@ class LaplacianL1(_Stationary):
         return FourierFeatures.draw(self._scale(rng.standard_cauchy((n_features, size))), rng)
 
 
-#: ``exp(-FAR)`` is 0: an infinite distance times 0 would not be.
-FAR = 1000.0
+# Matern kernels as functions of ``r = sqrt(2 nu) ||x - z||``, which is finite, in place.
 
 
 def _exponential(r: Array) -> Array:
@@ -260,23 +258,20 @@ def _exponential(r: Array) -> Array:
 
 
 def _once_differentiable(r: Array) -> Array:
-    r *= np.sqrt(3.0)
-    np.minimum(r, FAR, out=r)
-    factor = np.exp(-r)
+    factor = np.negative(r)
+    np.exp(factor, out=factor)
     r += 1.0
     r *= factor
     return r
 
 
 def _twice_differentiable(r: Array) -> Array:
-    r *= np.sqrt(5.0)
-    np.minimum(r, FAR, out=r)
-    factor = np.exp(-r)
     square = r * r
     square /= 3.0
-    r += 1.0
-    r += square
-    r *= factor
+    square += r
+    square += 1.0
+    _exponential(r)
+    r *= square
     return r
 
 
