@@ -17,7 +17,8 @@ from scipy.linalg import lapack, solve_triangular
 from mercer.contracts import Array
 from mercer.engines import available_cores, blas_threads
 from mercer.moments import Moments
-from mercer.systems.spectrum import Spectrum
+from mercer.systems.decomposition import Shifted
+from mercer.systems.direct import DirectSystem
 
 if TYPE_CHECKING:
     from mercer.systems.by_moments import MomentSystem
@@ -34,15 +35,16 @@ SHARED = 0.1
 def fold_errors(system: MomentSystem, alphas: Array) -> Array:
     """Return the mean squared error on each fold for every alpha, of shape (folds, alphas)."""
     errors = np.empty((len(system.folds), len(alphas)))
+    shifted = system.decomposition.shifted(alphas)
     for row, fold in enumerate(system.folds):
         train = system.total - fold
         if not (fold.target_rows > 0 and train.target_rows > 0):  # labels on both sides
             errors[row] = np.nan
             continue
         by_column = None
-        if system.whitener.size > DIRECT and not system.spectrum.cutoff:
+        if system.whitener.size > DIRECT and not system.cutoff:
             with blas_threads(1):  # most matrices here are narrow
-                by_column = _together(system, fold, train, alphas)
+                by_column = _together(system, shifted, fold, train, alphas)
         if by_column is None:
             by_column = _one_by_one(system, fold, train, alphas)
         errors[row] = (by_column / fold.target_weight).reshape(len(alphas), -1) @ system.units
@@ -52,14 +54,15 @@ def fold_errors(system: MomentSystem, alphas: Array) -> Array:
 def _one_by_one(system: MomentSystem, fold: Moments, train: Moments, alphas: Array) -> Array:
     """Return squared errors on the fold by a separate eigendecomposition: alphas, then outputs."""
     equations = system.normal_equations(train)
-    spectrum = Spectrum.of(equations.A, equations.b, system.spectrum.cutoff)
-    values = np.hstack([spectrum.solve(alpha) for alpha in alphas])
-    coefficients = system.whitener.coefficients(values)
+    part = DirectSystem(equations.A, equations.b, system.cutoff)
+    coefficients = system.whitener.coefficients(part.solutions(alphas))
     intercepts = np.tile(equations.mean_y, len(alphas)) - equations.mean_h @ coefficients
     return fold.squared_error(coefficients, intercepts)
 
 
-def _together(system: MomentSystem, fold: Moments, train: Moments, alphas: Array) -> Array | None:
+def _together(
+    system: MomentSystem, shifted: Shifted, fold: Moments, train: Moments, alphas: Array
+) -> Array | None:
     """Solve for all alphas in one growing subspace; return squared errors on the fold, or None.
 
     The subspace starts with the solutions for the spectrum of the total and grows by preconditioned
@@ -68,17 +71,14 @@ def _together(system: MomentSystem, fold: Moments, train: Moments, alphas: Array
     ``v'S_k v`` of the fold is that of the total, where S is diagonal, minus that of the other
     folds, known from the solve.
     """
-    spectrum = system.spectrum
-    kept = spectrum.values > 0
-    T, s = system.directions[:, kept], spectrum.values[kept]
+    inward, outward = system.coordinates_of, system.functions_of
     outputs = train.cross.shape[1]
     mean_h, mean_y = train.means(system.intercept)
-    m = T.T @ mean_h
-    b = T.T @ train.cross / train.target_weight - np.outer(m, mean_y)
+    m = inward(mean_h)
+    b = inward(train.cross) / train.target_weight - np.outer(m, mean_y)
     right = np.tile(b, len(alphas))
     shift = np.repeat(alphas, outputs)
-    inverse = 1.0 / (s[:, None] + shift)
-    scaled = inverse * right
+    scaled = shifted.apply(right)
     target = TOLERANCE**2 * np.einsum("ij,ij->j", right, scaled)
     span = image = np.zeros((len(b), 0))
     for _ in range(STEPS):
@@ -86,7 +86,7 @@ def _together(system: MomentSystem, fold: Moments, train: Moments, alphas: Array
         if not fresh.shape[1]:
             return None
         with blas_threads(available_cores()):
-            product = T.T @ (train.gram @ (T @ fresh))
+            product = inward(train.gram @ outward(fresh))
         product = product / train.weight - np.outer(m, m @ fresh)
         span, image = np.hstack([span, fresh]), np.hstack([image, product])
         inner_matrix = span.T @ image
@@ -96,7 +96,7 @@ def _together(system: MomentSystem, fold: Moments, train: Moments, alphas: Array
         inner = vectors @ ((vectors.T @ (span.T @ right)) / (values[:, None] + shift))
         V = span @ inner
         residual = right - image @ inner - shift * V
-        scaled = inverse * residual
+        scaled = shifted.apply(residual)
         active = np.einsum("ij,ij->j", residual, scaled) > target
         if not active.any():
             break
@@ -105,11 +105,12 @@ def _together(system: MomentSystem, fold: Moments, train: Moments, alphas: Array
         return None
     at_mean = m @ V
     rest = np.einsum("ij,ij->j", inner, inner_matrix @ inner) + at_mean**2
-    total = s @ V**2 + (T.T @ system.mean_h @ V) ** 2
+    whole = np.einsum("ij,ij->j", V, system.decomposition.product(V))
+    total = whole + (inward(system.mean_h) @ V) ** 2
     return fold.error_of(
         fit_square=system.total.weight * total - train.weight * rest,
-        fit_cross=np.einsum("ij,ij->j", V, np.tile(T.T @ fold.cross, len(alphas))),
-        fit_sum=(T.T @ fold.sum_h) @ V,
+        fit_cross=np.einsum("ij,ij->j", V, np.tile(inward(fold.cross), len(alphas))),
+        fit_sum=inward(fold.sum_h) @ V,
         intercept=np.tile(mean_y, len(alphas)) - at_mean,
     )
 
