@@ -38,7 +38,7 @@ class SecondPass:
         Eigenvectors make the leverages of a row for all alphas one product. A band form makes them
         a few, and is computed in a third of the time.
         """
-        rows = self.rows.n_rows if sample is None else sample
+        rows = self.rows.n_rows if sample is None else min(sample, self.rows.n_rows)
         return self.targets.pairs is not None or rows > REPAID * size
 
     def with_landmarks(self, system: MomentSystem, alphas: Array, sample: int) -> LeftOut:
