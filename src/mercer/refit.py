@@ -78,4 +78,4 @@ def coefficients_of_steps(
 def effective_dimension(found: Fit, targets: Targets, intercept: bool) -> float:
     """Return ``trace(A (A + alpha)^-1)`` of a fit whose alpha was given."""
     system = system_of_fit(found, Request(targets, intercept=intercept))
-    return system.spectrum.effective_dimension(found.alpha)
+    return system.decomposition.effective_dimension(found.alpha)

@@ -40,7 +40,7 @@ def solve_directly(system: Any, work: Work) -> Outcome:
             alpha, path, scores = choose_alpha(
                 system, request.alphas, request.criterion, request.seeds.solve()
             )
-            effective = system.spectrum.effective_dimension(alpha)
+            effective = system.decomposition.effective_dimension(alpha)
     with work.clock.stage("solve"):
         solution = work.solver.solve(system, alpha)
         if work.solver.cuts_off:  # the number of components, known from the solve

@@ -118,8 +118,7 @@ class Trial:
         units = np.ones(self.targets.outputs)
         system = MomentSystem([train], basis, self.intercept, units)
         alphas = default_alphas(system)
-        values = np.hstack([system.spectrum.solve(alpha) for alpha in alphas])
-        found = system.whitener.coefficients(values)
+        found = system.whitener.coefficients(system.solutions(alphas))
         equations = system.equations
         intercepts = np.tile(equations.mean_y, len(alphas)) - equations.mean_h @ found
         by_column = fold.squared_error(found, intercepts).reshape(len(alphas), -1)

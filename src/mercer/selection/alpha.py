@@ -12,6 +12,7 @@ def choose_alpha(
     system: Scored, alphas: Array | None, criterion: Criterion, rng: np.random.Generator
 ) -> tuple[float, Array, Scores]:
     """Return the best alpha, the path, and its scores."""
+    criterion.prepare(system)
     path = default_alphas(system) if alphas is None else alphas
     scores = criterion.score(system, path, rng)
     scale = float(system.target_square @ system.units)
@@ -24,11 +25,10 @@ def default_alphas(system: Scored, number: int = 20) -> Array:
     It ends earlier if the smallest eigenvalue is larger, because an alpha well below it changes
     nothing.
     """
-    values = system.spectrum.values
-    if not values.size or not values[-1] > 0:
+    smallest, largest = system.decomposition.extremes
+    if not largest > 0:
         return np.geomspace(1e-9, 1.0, number)
-    smallest = float(values[values > 0][0])
-    return np.geomspace(max(1e-9 * values[-1], 0.03 * smallest), values[-1], number)
+    return np.geomspace(max(1e-9 * largest, 0.03 * smallest), largest, number)
 
 
 def best_alpha(alphas: Array, scores: Array, scale: float) -> float:

@@ -53,6 +53,9 @@ class Criterion(BaseEstimator):
     counts_rows = False
     label = ""
 
+    def prepare(self, system: Scored) -> None:
+        """Decompose the system if the criterion needs another form than the usual one."""
+
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return a score for every alpha."""
         raise TypeError(f"{type(self).__name__} does not define score()")
@@ -73,14 +76,12 @@ class GCV(Criterion):
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return GCV for every alpha."""
-        spectrum = system.spectrum
-        scores = np.empty(len(alphas))
-        for i, alpha in enumerate(alphas):
-            left = np.maximum(system.target_square - spectrum.explained(alpha), 0.0)
-            freedom = spectrum.effective_dimension(alpha) + system.intercept
-            share = 1.0 - freedom / system.count
-            # An interpolating fit has no residual degrees of freedom.
-            scores[i] = left @ system.units / share**2 if share > 1e-6 else np.inf
+        shifted = system.decomposition.shifted(alphas)
+        left = np.maximum(system.target_square - shifted.explained, 0.0) @ system.units
+        share = 1.0 - (shifted.effective_dimension + system.intercept) / system.count
+        # An interpolating fit has no residual degrees of freedom.
+        scores = np.full(len(alphas), np.inf)
+        np.divide(left, share**2, out=scores, where=share > 1e-6)
         return Scores(scores)
 
 
@@ -147,6 +148,10 @@ class LeaveOneOut(Criterion):
         rows = "all" if self.sample is None else f"{self.sample}"
         return f"leave-one-out on {rows} rows"
 
+    def prepare(self, system: Scored) -> None:
+        """Decompose the system as leaving out so many rows needs it."""
+        system.prepare_left_out(self.sample)
+
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return the weighted mean error over rows for every alpha."""
         if self.sample is not None:
@@ -193,6 +198,10 @@ class AutoSelection(Criterion):
 
     def __init__(self, sample: int = 2000) -> None:
         self.sample = sample
+
+    def prepare(self, system: Scored) -> None:
+        """Decompose the system as leaving out so many rows needs it."""
+        system.prepare_left_out(self.sample)
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return the weighted mean error over left-out rows, or GCV, for every alpha."""

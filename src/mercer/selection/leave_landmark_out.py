@@ -71,10 +71,12 @@ class LandmarkFormula:
 
     base: LeftOutFormula
     constraints: Array  # (landmarks in the sample, r): t_i
+    own: Array  # (landmarks in the sample, alphas): t_i'F t_i
     kept: float  # tau
-    #: The labelled rows' weight, and the mean of g over them, if some rows have no label.
+    #: The labelled rows' weight, and ``F gbar`` (r, alphas) with the mean of g over them, if some
+    #: rows have no label.
     label_weight: float | None = None
-    labelled_mean: Array | None = None
+    with_mean: Array | None = None
 
     @classmethod
     def of(
@@ -83,19 +85,25 @@ class LandmarkFormula:
         """Return for each row its place among the constraints, -1 without one; and the formula."""
         base, basis = LeftOutFormula.of(system, alphas), system.basis
         landmark = np.full(len(indices), -1)
-        constraints = np.zeros((0, base.directions.shape[1]))
+        constraints = np.zeros((0, len(base.shift)))
         if isinstance(basis, Landmarks) and basis.indices_ is not None:
             shared = np.isin(basis.indices_, indices)
-            landmark[np.searchsorted(indices, basis.indices_[shared])] = np.arange(shared.sum())
-            above = system.spectrum.values > 0
-            constraints = basis.coefficients(system.directions[:, above])[shared]
+            number = np.count_nonzero(shared)
+            landmark[np.searchsorted(indices, basis.indices_[shared])] = np.arange(number)
+            units = np.zeros((basis.size, number))
+            units[np.flatnonzero(shared), np.arange(number)] = 1.0
+            constraints = base.row_map(basis.vectors(units).T.astype(base.precision))
+        own = base.shifted.quadratic(constraints).astype(np.float64)
         total = system.total
         kept = min(0.5, FEW / max(1, total.target_rows))
         if total.target_rows == total.rows:
-            return landmark, cls(base, constraints, kept)
+            return landmark, cls(base, constraints, own, kept)
         mean = total.target_sum_h / total.target_weight
-        labelled_mean = mean @ base.directions - base.shift
-        return landmark, cls(base, constraints, kept, total.target_weight, labelled_mean)
+        labelled = system.coordinates_of(mean - system.mean_h)
+        with_mean = system.decomposition.shifted(alphas).apply(
+            np.repeat(labelled[:, None], len(alphas), axis=1)
+        )
+        return landmark, cls(base, constraints, own, kept, total.target_weight, with_mean)
 
     @property
     def alphas(self) -> int:
@@ -111,19 +119,19 @@ class LandmarkFormula:
         """Return the squared errors (rows, alphas) of rows left out one at a time."""
         G, fitted, leverage = self.base.fitted(H, Y.shape[1])
         mean = None
-        if self.labelled_mean is not None:
-            mean = G @ (self.base.filters * self.labelled_mean[:, None])
+        if self.with_mean is not None:
+            mean = G @ self.with_mean
         errors = self._squares(Y, weight, fitted, leverage, mean)
         assert landmark is not None
         at = np.flatnonzero(landmark >= 0)
         if len(at):
-            filters, t = self.base.filters.astype(np.float64), self.constraints[landmark[at]]
-            own, across = t**2 @ filters, (G[at] * t) @ filters
+            t, own = self.constraints[landmark[at]], self.own[landmark[at]]
+            across = self.base.shifted.bilinear(G[at], t).astype(np.float64)
             share = np.divide(across, own, out=np.zeros_like(own), where=own > 0)
             coefficient = (t @ self.base.solutions).reshape(len(at), -1, Y.shape[1])
             fitted, leverage = fitted[at] - share[:, :, None] * coefficient, leverage[at]
             if mean is not None:
-                mean = mean[at] - share * ((t * self.labelled_mean) @ filters)
+                mean = mean[at] - share * (t @ self.with_mean)
             without = self._squares(Y[at], weight[at], fitted, leverage - share * across, mean)
             errors[at] = self.kept * errors[at] + (1 - self.kept) * without
         return errors
@@ -137,7 +145,7 @@ class LandmarkFormula:
             return self._without_label(Y, weight, fitted, leverage, mean)
         residual = (Y - base.mean_y)[:, None] - fitted
         room = 1.0 - (weight / base.weight)[:, None] * (leverage + base.intercept)
-        return left_out_squares(residual, room, base.units, ROUNDING[base.filters.dtype.name])
+        return left_out_squares(residual, room, base.units, ROUNDING[base.precision])
 
     def _without_label(
         self, Y: Array, weight: Array, fitted: Array, leverage: Array, with_mean: Array

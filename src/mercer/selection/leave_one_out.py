@@ -29,7 +29,7 @@ from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
-from mercer.systems import MomentSystem
+from mercer.systems import MomentSystem, RowMap, Shifted
 from mercer.systems.left_out import ROUNDING, left_out_squares
 
 
@@ -114,35 +114,29 @@ def add_errors(left: Sums, right: Sums) -> Sums:
 class LeftOutFormula:
     """The arrays needed to compute ``(y_i - f(x_i)) / (1 - l_i)``, sent to the shards."""
 
-    directions: Array  # T, of shape (M, r)
-    shift: Array  # m'T
-    filters: Array  # (r, alphas), 1 / (s + alpha)
-    solutions: Array  # (r, alphas * k), in eigencoordinates
+    row_map: RowMap  # T'h, where T'AT is easily inverted for every alpha
+    shift: Array  # T'm
+    shifted: Shifted  # F = (T'AT + alpha)^-1
+    solutions: Array  # (r, alphas * k), in the same coordinates
+    alphas: int
+    precision: str
     mean_y: Array
     units: Array
     weight: float  # W
     intercept: bool
     partial = False
 
-    @property
-    def alphas(self) -> int:
-        """The number of alphas."""
-        return len(self.filters.T)
-
     @classmethod
     def of(cls, system: MomentSystem, alphas: Array) -> LeftOutFormula:
         """Compute them from the moments of all rows."""
-        spectrum = system.spectrum
-        kept = spectrum.values > 0
-        filters = np.stack([spectrum.filter(alpha)[kept] for alpha in alphas], axis=1)
-        beta = spectrum.beta[kept]
-        T = system.directions[:, kept]
-        precision = system.basis.precision_
+        shifted, precision = system.decomposition.shifted(alphas), system.basis.precision_
         return cls(
-            T.astype(precision),
-            (system.mean_h @ T).astype(precision),
-            filters.astype(precision),
-            np.hstack([f[:, None] * beta for f in filters.T]).astype(precision),
+            system.row_map(),
+            system.coordinates_of(system.mean_h).astype(precision),
+            shifted.astype(precision),
+            shifted.solutions.astype(precision),
+            len(alphas),
+            precision,
             system.mean_y,
             system.units,
             system.weight,
@@ -151,18 +145,18 @@ class LeftOutFormula:
 
     def fitted(self, H: Array, outputs: int) -> tuple[Array, Array, Array]:
         """Return g (rows, r), ``g'F beta`` (rows, alphas, k) and ``g'Fg`` (rows, alphas)."""
-        G = H @ self.directions
+        G = self.row_map(H)
         G -= self.shift
         fitted = (G @ self.solutions).astype(np.float64).reshape(len(H), -1, outputs)
-        return G, fitted, (np.square(G) @ self.filters).astype(np.float64)
+        return G, fitted, self.shifted.quadratic(G).astype(np.float64)
 
     def errors(self, H: Array, Y: Array, weight: Array, landmark: Array | None = None) -> Array:
         """Return the squared errors (rows, alphas) of rows left out one at a time."""
-        G, fitted, leverage = self.fitted(H, Y.shape[1])
+        _, fitted, leverage = self.fitted(H, Y.shape[1])
         leverage += self.intercept
         leverage *= (weight / self.weight)[:, None]
         residual = (Y - self.mean_y)[:, None, :] - fitted
-        return left_out_squares(residual, 1.0 - leverage, self.units, ROUNDING[G.dtype.name])
+        return left_out_squares(residual, 1.0 - leverage, self.units, ROUNDING[self.precision])
 
 
 class _Errors:

@@ -1,4 +1,4 @@
-"""Ridge: a Cholesky factorization for one alpha, an eigendecomposition for many."""
+"""Ridge: a Cholesky factorization for one alpha, a band form or eigendecomposition for many."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.contracts import Solution, Status
 from mercer.solvers.solver import BaseSolver
-from mercer.systems import DirectSystem
+from mercer.systems import Decomposition, DirectSystem
 from mercer.validation import check_choice
 
 METHODS = ("auto", "cholesky", "eigen")
@@ -20,13 +20,13 @@ class Ridge(BaseSolver):
     Parameters
     ----------
     method : "auto", "cholesky" or "eigen"
-        "auto" uses Cholesky for one alpha and the eigendecomposition for a path. If A + alpha I is
-        not safely positive definite (rounding, alpha = 0), Cholesky falls back to the
-        eigendecomposition, which drops directions below rounding.
+        "auto" uses Cholesky for one alpha; for a path a band form, or the eigendecomposition if A
+        is small or singular. If A + alpha I is not safely positive definite (rounding, alpha = 0),
+        Cholesky falls back to the eigendecomposition, which drops directions below rounding.
 
     Examples
     --------
-    >>> from mercer.systems import DirectSystem
+    >>> from mercer.systems import Decomposition, DirectSystem
     >>> Ridge().solve(DirectSystem(np.array([[3.0]]), np.array([[4.0]])), 1.0).value
     array([[1.]])
     """
@@ -43,24 +43,26 @@ class Ridge(BaseSolver):
     def solve(self, system: DirectSystem, alpha: float) -> Solution:
         """Return the solution for one alpha."""
         start = time.perf_counter()
-        value = None
-        if self.method != "eigen" and not system.has_spectrum:
-            value = system.cholesky(alpha)
         status, reason = Status.SOLVED, system.factored
-        if value is None:
-            value = system.by_spectrum(alpha)
-            status, reason = self._by_spectrum(system)
+        if self.method != "eigen" and system.has_decomposition:
+            value = system.by_decomposition(alpha)
+            status, reason = self._outcome(system, system.decomposition)
+        else:
+            found = None if self.method == "eigen" else system.cholesky(alpha)
+            value = system.by_spectrum(alpha) if found is None else found
+            if found is None:
+                status, reason = self._outcome(system, system.spectrum)
         residuals = np.array([system.residual(value, alpha)])
         return Solution(value, status, reason, 0, residuals, time.perf_counter() - start)
 
     @staticmethod
-    def _by_spectrum(system: DirectSystem) -> tuple[Status, str]:
-        """Return the status and reason of a solve by eigendecomposition."""
-        dropped = system.spectrum.dropped - system.empty_directions
+    def _outcome(system: DirectSystem, form: Decomposition) -> tuple[Status, str]:
+        """Return the status and reason of a solve by a decomposition."""
+        dropped = form.dropped - system.empty_directions
         if dropped > 0:
             return Status.RANK_REDUCED, (
-                f"{dropped} of {len(system.spectrum.values)} directions are below the rounding "
+                f"{dropped} of {form.size} directions are below the rounding "
                 f"of the {system.made_of} and were left out"
             )
         of = "" if system.made_of == "moments" else f" of the {system.made_of}"
-        return Status.SOLVED, f"eigendecomposition{of}"
+        return Status.SOLVED, f"{form.name}{of}"

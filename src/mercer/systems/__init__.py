@@ -8,6 +8,7 @@ from mercer.systems.by_kernel_products import (
 )
 from mercer.systems.by_moments import MomentSystem
 from mercer.systems.by_products import ProductSystem
+from mercer.systems.decomposition import Decomposition, RowMap, Shifted
 from mercer.systems.direct import DirectSystem
 from mercer.systems.function_space import FunctionSystem
 from mercer.systems.iterated import KernelSystem, MatrixSystem
@@ -17,6 +18,7 @@ from mercer.systems.spectrum import Spectrum
 
 __all__ = [
     "ABSENT",
+    "Decomposition",
     "DirectSystem",
     "FunctionSystem",
     "KernelMatrixSystem",
@@ -29,6 +31,8 @@ __all__ = [
     "MeanSystem",
     "MomentSystem",
     "ProductSystem",
+    "RowMap",
     "ShardedKernelProducts",
+    "Shifted",
     "Spectrum",
 ]

@@ -18,6 +18,7 @@ from scipy.linalg import lapack
 
 from mercer.contracts import Array, ErrorOf
 from mercer.sampling import fold_labels
+from mercer.systems.decomposition import Decomposition
 from mercer.systems.direct import DirectSystem
 from mercer.systems.iterated import KernelSystem
 from mercer.systems.left_out import ROUNDING, LeftOut, left_out_squares
@@ -92,6 +93,15 @@ class KernelMatrixSystem(DirectSystem):
         raw = Spectrum.of(B, self.root[:, None] * (self.Y - self.mean_y) / np.sqrt(self.weight))
         beta = np.sqrt(raw.values)[:, None] * raw.beta
         return Spectrum(raw.values, raw.vectors, beta, self.cutoff)
+
+    @cached_property
+    def decomposition(self) -> Decomposition:
+        """The eigendecomposition: its vectors give the leverages of all rows."""
+        return self.spectrum
+
+    def by_decomposition(self, alpha: float) -> Array:
+        """Return the coefficients for one alpha."""
+        return self.by_spectrum(alpha)
 
     def by_spectrum(self, alpha: float) -> Array:
         """Return a from ``beta / (s + alpha)``, in eigencoordinates."""
@@ -170,6 +180,9 @@ class KernelMatrixSystem(DirectSystem):
                 fitted = self.K[np.ix_(out, rest)] @ a + constant
                 errors[fold, column] = weight @ (self.Y[out] - fitted) ** 2 @ self.units
         return errors
+
+    def prepare_left_out(self, sample: int | None) -> None:
+        """Do nothing: eigenvectors are the only form of a kernel matrix."""
 
     def left_out_errors(self, alphas: Array, sample: int | None, rng: np.random.Generator) -> Array:
         """Return the mean leave-one-out squared error for every alpha.

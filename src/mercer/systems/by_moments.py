@@ -17,6 +17,7 @@ import numpy as np
 from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array, ErrorOf, Solution, Status
 from mercer.moments import Moments, NormalEquations
+from mercer.systems.decomposition import RowMap
 from mercer.systems.direct import DirectSystem
 from mercer.systems.fold_errors import fold_errors
 from mercer.systems.iterated import MatrixSystem
@@ -112,6 +113,18 @@ class MomentSystem(DirectSystem):
         """Mean of y, zeros without an intercept."""
         return np.asarray(self.equations.mean_y)
 
+    def coordinates_of(self, sums: Array) -> Array:
+        """Return sums over rows, (M,) or (M, k), in the coordinates of the decomposition."""
+        return self.decomposition.inward(self.whitener.vectors(sums))
+
+    def functions_of(self, value: Array) -> Array:
+        """Return what is given in the coordinates of the decomposition in the summed functions."""
+        return self.whitener.coefficients(self.decomposition.outward(value))
+
+    def row_map(self) -> RowMap:
+        """Return the map of rows of summed functions to coordinates of the decomposition."""
+        return self.decomposition.for_rows(self.whitener, self.basis.precision_)
+
     @cached_property
     def directions(self) -> Array:
         """``T = R U`` of shape (M, M): the eigenvectors of A in terms of the summed functions."""
@@ -143,6 +156,11 @@ class MomentSystem(DirectSystem):
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
         """Return held-out mean squared errors of shape (folds, alphas), from moments only."""
         return fold_errors(self, alphas)
+
+    def prepare_left_out(self, sample: int | None) -> None:
+        """Compute eigenvectors if leaving out ``sample`` rows (None: all) needs or repays them."""
+        if self._left_out is not None and self._left_out.needs_vectors(sample, self.whitener.size):
+            self.spectrum  # noqa: B018 - computed and kept
 
     def left_out_errors(self, alphas: Array, sample: int | None, rng: np.random.Generator) -> Array:
         """Return the mean leave-one-out squared error for every alpha."""

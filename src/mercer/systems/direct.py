@@ -1,4 +1,4 @@
-"""A system with a matrix, solved by Cholesky for one alpha or by its spectrum for many."""
+"""A system with a matrix, solved by Cholesky for one alpha or by a decomposition for many."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mercer.contracts import Array
+from mercer.systems.decomposition import Decomposition, band_form
 from mercer.systems.spectrum import Spectrum
 
 
@@ -64,8 +65,19 @@ class DirectSystem:
 
     @property
     def has_spectrum(self) -> bool:
-        """Whether the eigendecomposition is already computed, so that any alpha is cheap."""
+        """Whether the eigendecomposition is already computed."""
         return "spectrum" in self.__dict__
+
+    @cached_property
+    def decomposition(self) -> Decomposition:
+        """The cheapest form of A in which every alpha is cheap."""
+        reduced = None if self.cutoff or self.has_spectrum else band_form(self.A, self.b)
+        return self.spectrum if reduced is None else reduced
+
+    @property
+    def has_decomposition(self) -> bool:
+        """Whether a form in which every alpha is cheap is already computed."""
+        return self.has_spectrum or "decomposition" in self.__dict__
 
     def cholesky(self, alpha: float) -> Array | None:
         """Solve by Cholesky, or return None if A + alpha I is not safely positive definite."""
@@ -80,6 +92,15 @@ class DirectSystem:
     def by_spectrum(self, alpha: float) -> Array:
         """Return ``U diag(1 / (s + alpha)) U'b``."""
         return self.spectrum.solve(alpha)
+
+    def by_decomposition(self, alpha: float) -> Array:
+        """Return the solution for one alpha, by the form that every alpha shares."""
+        return self.decomposition.solve(alpha)
+
+    def solutions(self, alphas: Array) -> Array:
+        """Return the solutions for all alphas side by side, of shape (r, alphas * k)."""
+        form = self.decomposition
+        return form.outward(form.shifted(alphas).solutions)
 
     def residual(self, value: Array, alpha: float) -> float:
         """Return ``||(A + alpha) v - b|| / ||b||``; without alpha for a cut-off."""

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer.bases import Whitener
 from mercer.contracts import Array
 from mercer.engines import available_cores, blas_threads
 
@@ -32,6 +33,8 @@ class Spectrum:
     #: Whether alpha is a threshold below which eigenvalues are cut off, instead of a penalty.
     cutoff: bool = False
 
+    name = "eigendecomposition"
+
     @classmethod
     def of(cls, A: Array, b: Array, cutoff: bool = False) -> Spectrum:
         """Decompose A; it may be overwritten."""
@@ -44,9 +47,25 @@ class Spectrum:
         return cls(np.where(values > floor, values, 0.0), vectors, vectors.T @ b, cutoff)
 
     @property
+    def size(self) -> int:
+        """The order of A."""
+        return len(self.values)
+
+    @property
     def dropped(self) -> int:
         """The number of dropped directions."""
         return int(np.count_nonzero(self.values == 0.0))
+
+    @property
+    def kept(self) -> Array:
+        """Which directions are not dropped."""
+        return self.values > 0
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """The smallest eigenvalue that is kept, and the largest; zeros if there are none."""
+        values = self.values[self.kept]
+        return (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
 
     def filter(self, alpha: float) -> Array:
         """Return ``1 / (s + alpha)``; for the cut-off, ``1 / s`` where s >= alpha, else 0.
@@ -68,7 +87,88 @@ class Spectrum:
         """Return ``trace(A (A + alpha)^-1)``."""
         return float(self.values @ self.filter(alpha))
 
-    def explained(self, alpha: float) -> Array:
-        """Return ``2 b'v - v'Av``, by which the fit reduces the mean square of y; shape (k,)."""
-        inverse = self.filter(alpha)
-        return np.asarray((inverse * (2.0 - inverse * self.values)) @ self.beta**2)
+    # -- coordinates in the directions that are kept
+
+    def inward(self, V: Array) -> Array:
+        """Return ``U'V``."""
+        return np.asarray(self.vectors[:, self.kept].T @ V)
+
+    def outward(self, V: Array) -> Array:
+        """Return ``U V``."""
+        return np.asarray(self.vectors[:, self.kept] @ V)
+
+    def product(self, V: Array) -> Array:
+        """Return ``diag(s) V``."""
+        return np.asarray(self.values[self.kept][:, None] * V)
+
+    def shifted(self, alphas: Array) -> Filters:
+        """Return ``1 / (s + alpha)`` for every alpha."""
+        kept = self.kept
+        inverse = np.zeros((int(np.count_nonzero(kept)), len(alphas)))
+        for column, alpha in enumerate(alphas):
+            inverse[:, column] = self.filter(alpha)[kept]
+        return Filters(self.values[kept], inverse, self.beta[kept])
+
+    def for_rows(self, whitener: Whitener, precision: str) -> RotatedRows:
+        """Return the map of rows of summed functions to these coordinates."""
+        return RotatedRows(whitener.coefficients(self.vectors[:, self.kept]).astype(precision))
+
+
+@dataclass(frozen=True)
+class RotatedRows:
+    """``g = T'h`` for rows of summed functions, with ``T = R U``; sent to shards."""
+
+    directions: Array  # (M, r)
+
+    def __call__(self, H: Array) -> Array:
+        """Return g for every row of H."""
+        return np.asarray(H @ self.directions)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """``(diag(s) + alpha)^-1`` for every alpha, in eigencoordinates."""
+
+    values: Array  # (r,)
+    inverse: Array  # (r, alphas)
+    beta: Array  # (r, k)
+
+    def astype(self, precision: str) -> Filters:
+        """Return the filters in another precision."""
+        return replace(
+            self, inverse=self.inverse.astype(precision), beta=self.beta.astype(precision)
+        )
+
+    def apply(self, V: Array) -> Array:
+        """Return the inverse times the columns of each alpha, side by side in V."""
+        alphas = self.inverse.shape[1]
+        columns = V.reshape(len(V), alphas, V.shape[1] // alphas)
+        return np.asarray(self.inverse[:, :, None] * columns).reshape(V.shape)
+
+    @property
+    def solutions(self) -> Array:
+        """``beta / (s + alpha)``, of shape (r, alphas * k)."""
+        r, k = self.beta.shape
+        return np.asarray(self.inverse[:, :, None] * self.beta[:, None]).reshape(
+            r, k * self.inverse.shape[1]
+        )
+
+    @property
+    def explained(self) -> Array:
+        """``2 b'v - v'Av``, of shape (alphas, k)."""
+        return np.asarray(
+            (self.inverse * (2.0 - self.inverse * self.values[:, None])).T @ self.beta**2
+        )
+
+    @property
+    def effective_dimension(self) -> Array:
+        """``trace(A (A + alpha)^-1)``, of shape (alphas,)."""
+        return np.asarray(self.values @ self.inverse)
+
+    def quadratic(self, G: Array) -> Array:
+        """Return ``g'(s + alpha)^-1 g`` for the rows of G, of shape (rows, alphas)."""
+        return np.asarray(np.square(G) @ self.inverse)
+
+    def bilinear(self, G: Array, T: Array) -> Array:
+        """Return ``g'(s + alpha)^-1 t`` for pairs of rows of G and T."""
+        return np.asarray((G * T) @ self.inverse)

@@ -99,8 +99,7 @@ def _measured(
     outputs = moments.cross.shape[1]
     system = MomentSystem([moments], basis, intercept, np.ones(outputs))
     alphas = default_alphas(system)
-    values = np.hstack([system.spectrum.solve(alpha) for alpha in alphas])
-    c, constants = in_functions(system, values)
+    c, constants = in_functions(system, system.solutions(alphas))
     errors = test.squared_error(c, constants).reshape(len(alphas), outputs).sum(axis=1)
     best = int(np.nanargmin(np.where(np.isfinite(errors), errors, np.inf)))
     columns = slice(best * outputs, (best + 1) * outputs)

@@ -1,0 +1,120 @@
+"""What a matrix is brought into so that every alpha is cheap: eigenvectors, or a band.
+
+.. math:: A = U \\operatorname{diag}(s) U' \\qquad\\text{or}\\qquad A = Q B Q'
+
+Choosing alpha asks for solutions, traces and quadratic forms of ``(A + alpha)^-1``, which a band
+form gives at a third of the cost of eigenvectors.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mercer.bases import Whitener
+from mercer.contracts import Array
+from mercer.engines import available_cores, blas_threads
+from mercer.systems.band_form import BandForm
+
+#: From this size on, a band form is faster than an eigendecomposition.
+BAND_FROM = 600
+
+
+class Shifted(Protocol):
+    """``(A + alpha)^-1`` for every alpha of a path, in the coordinates of a decomposition."""
+
+    @property
+    def solutions(self) -> Array:
+        """``(A + alpha)^-1 b``, of shape (r, alphas * k)."""
+
+    @property
+    def explained(self) -> Array:
+        """``2 b'v - v'Av``, by which the fit reduces the mean square of y; (alphas, k)."""
+
+    @property
+    def effective_dimension(self) -> Array:
+        """``trace(A (A + alpha)^-1)``, of shape (alphas,)."""
+
+    def apply(self, V: Array) -> Array:
+        """Return the inverse times the columns of each alpha, side by side in V."""
+
+    def quadratic(self, G: Array) -> Array:
+        """Return ``g'(A + alpha)^-1 g`` for the rows of G, of shape (rows, alphas)."""
+
+    def bilinear(self, G: Array, T: Array) -> Array:
+        """Return ``g'(A + alpha)^-1 t`` for pairs of rows of G and T."""
+
+    def astype(self, precision: str) -> Shifted:
+        """Return the same in another precision."""
+
+
+class RowMap(Protocol):
+    """Maps rows of summed functions to the coordinates of a decomposition; sent to shards."""
+
+    def __call__(self, H: Array) -> Array:
+        """Return the coordinates of every row of H, which may be overwritten."""
+
+
+class Decomposition(Protocol):
+    """A in coordinates where every alpha is cheap."""
+
+    name: str
+
+    @property
+    def size(self) -> int:
+        """The order of A."""
+
+    @property
+    def beta(self) -> Array:
+        """b in these coordinates, of shape (r, k)."""
+
+    @property
+    def dropped(self) -> int:
+        """The number of directions below rounding, which are left out."""
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """The smallest eigenvalue above rounding, and the largest; zeros if there are none."""
+
+    def inward(self, V: Array) -> Array:
+        """Return the coordinates of the columns of V."""
+
+    def outward(self, V: Array) -> Array:
+        """Return the vectors with the given coordinates."""
+
+    def product(self, V: Array) -> Array:
+        """Return A V, both in these coordinates."""
+
+    def shifted(self, alphas: Array) -> Shifted:
+        """Return the inverse for every alpha."""
+
+    def solve(self, alpha: float) -> Array:
+        """Return the solution for one alpha."""
+
+    def effective_dimension(self, alpha: float) -> float:
+        """Return ``trace(A (A + alpha)^-1)`` for one alpha."""
+
+    def for_rows(self, whitener: Whitener, precision: str) -> RowMap:
+        """Return the map of rows of summed functions to these coordinates."""
+
+
+def band_form(A: Array, b: Array) -> BandForm | None:
+    """Return the band form of A if it pays; None if A is small, or singular up to rounding.
+
+    The eigendecomposition drops directions below rounding, for which their vectors are needed. No
+    direction is dropped if A is positive definite by more than rounding.
+    """
+    if len(A) < BAND_FROM:
+        return None
+    with blas_threads(available_cores()):
+        raised = np.array(A, order="F")
+        raised[np.diag_indices_from(raised)] -= rounding(A)
+        _, info = lapack.dpotrf(raised, lower=1, overwrite_a=1, clean=0)
+    return BandForm.of(np.array(A), b) if info == 0 else None
+
+
+def rounding(A: Array) -> float:
+    """Return an upper bound of the level at which eigenvalues of A are rounding."""
+    return 4 * np.finfo(float).eps * len(A) * max(0.0, float(np.trace(A)))

@@ -1,0 +1,108 @@
+"""Criteria are the same from a band form as from eigenvectors."""
+
+import numpy as np
+import pytest
+
+from mercer import Gaussian, KernelRegressor, KFold, Landmarks, LeaveOneOut
+from mercer.selection import AutoSelection
+from mercer.selection.second_pass import REPAID, SecondPass
+from mercer.systems.band_form import BandForm
+from mercer.systems.spectrum import Spectrum
+
+AUTO = AutoSelection(500)
+CRITERIA = [AUTO, "gcv", KFold(3), LeaveOneOut(500)]
+
+
+def rows(number=1500, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (number, 3))
+    Y = np.column_stack([np.sin(4 * X[:, 0]), X[:, 1] * X[:, 2]])
+    return X, Y + 0.1 * rng.standard_normal(Y.shape)
+
+
+def fitted(criterion, monkeypatch, smallest, dtype="float64", **settings):
+    monkeypatch.setattr("mercer.systems.decomposition.BAND_FROM", smallest)
+    model = KernelRegressor(
+        Gaussian(0.3),
+        Landmarks(450),
+        selection=criterion,
+        dtype=dtype,
+        metric=None,
+        scale=None,
+        intervals=None,
+        random_state=1,
+    )
+    return model.set_params(**settings).fit(*rows())
+
+
+@pytest.mark.parametrize("criterion", CRITERIA, ids=str)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scores_alpha_and_predictions_are_the_same(criterion, intercept, monkeypatch):
+    monkeypatch.setattr("mercer.systems.fold_errors.TOLERANCE", 1e-9)
+    known = fitted(criterion, monkeypatch, 10**6, fit_intercept=intercept)
+    found = fitted(criterion, monkeypatch, 100, fit_intercept=intercept)
+    assert found.fit_.solution.reason == "band form"
+    assert known.fit_.solution.reason == "eigendecomposition"
+    np.testing.assert_allclose(
+        found.cv_results_["mean_squared_error"],
+        known.cv_results_["mean_squared_error"],
+        rtol=1e-8,
+    )
+    assert found.alpha_ == pytest.approx(known.alpha_, rel=1e-8)
+    assert found.effective_dimension_ == pytest.approx(known.effective_dimension_, rel=1e-8)
+    X, _ = rows(50, seed=1)
+    np.testing.assert_allclose(found.predict(X), known.predict(X), atol=1e-7)
+
+
+def test_float32_scores_are_close_to_float64(monkeypatch):
+    alphas = np.geomspace(1e-5, 1e-2, 8)
+    rough = {"kernel": Gaussian(0.1), "alphas": alphas}  # no direction is below rounding
+    known = fitted(AUTO, monkeypatch, 10**6, **rough)
+    found = fitted(AUTO, monkeypatch, 100, dtype="float32", **rough)
+    assert found.fit_.solution.reason == "band form"
+    np.testing.assert_allclose(
+        found.cv_results_["mean_squared_error"],
+        known.cv_results_["mean_squared_error"],
+        rtol=1e-4,
+    )
+
+
+def test_rows_without_a_label(monkeypatch):
+    X, Y = rows()
+    Y[::7] = np.nan
+    scores = []
+    for smallest in (10**6, 100):
+        model = fitted(AUTO, monkeypatch, smallest).fit(X, Y)
+        scores.append(model.cv_results_["mean_squared_error"])
+    np.testing.assert_allclose(*scores, rtol=1e-8)
+
+
+def test_no_eigenvectors_are_computed_for_a_fit_with_intervals(monkeypatch):
+    def refused(A, b, cutoff=False):
+        assert len(A) < 400, "an eigendecomposition of the system"
+        return found(A, b, cutoff)
+
+    found = Spectrum.of
+    monkeypatch.setattr(Spectrum, "of", refused)
+    model = fitted(AUTO, monkeypatch, 100, intervals="cv+")
+    assert model.effective_dimension_ > 0
+    assert model.predict(rows(5)[0], return_std=True)[1].shape[0] == 5
+
+
+def test_eigenvectors_are_computed_for_many_rows_and_for_queries(monkeypatch):
+    class Rows:
+        n_rows = 10_000
+
+    class Targets:
+        pairs = None
+
+    second = SecondPass(Rows(), Targets(), None)
+    assert second.needs_vectors(None, 1000)
+    assert second.needs_vectors(REPAID * 1000 + 1, 1000)
+    assert not second.needs_vectors(REPAID * 1000, 1000)
+    Targets.pairs = object()
+    assert second.needs_vectors(10, 1000)
+    reduced = []
+    monkeypatch.setattr(BandForm, "of", lambda *args: reduced.append(1))
+    fitted(LeaveOneOut(), monkeypatch, 100)
+    assert not reduced
