@@ -129,13 +129,13 @@ class Sized:
 
 
 def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransformer, str]:
-    """Return an unfitted basis and the reason: the requested one, or one that suits the rows."""
+    """Return an unfitted basis and the reason: the requested one, or the largest for the rows."""
     asked, n_rows = request.asked_basis(), rows.n_rows
-    if asked is not None:
+    if asked is not None and not asked.grows:
         if asked.dual and request.needs_sums:
             return Landmarks(n_rows), "requested: the full kernel, as one landmark per row"
         return clone(asked), request.basis_reason
-    small = n_rows <= FULL_ROWS and not request.needs_sums
+    small = asked is None and n_rows <= FULL_ROWS and not request.needs_sums
     if small and dual_memory(rows) <= limit:
         return FullKernel(), f"the exact kernel is affordable up to {FULL_ROWS} rows"
     if request.needs_sums:
@@ -144,7 +144,8 @@ def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransf
     size = Landmarks().wanted_size(n_rows)
     if by_products and n_rows * LANDMARKS <= VALUES:
         size = max(size, min(LANDMARKS, n_rows // ROWS_EACH))
-    return Landmarks(size), f"landmarks: more than {FULL_ROWS} rows"
+    reason = f"landmarks: more than {FULL_ROWS} rows" if asked is None else "landmarks"
+    return Landmarks(size), reason
 
 
 def make_plan(rows: Shape, request: Request) -> Plan:

@@ -1,0 +1,304 @@
+"""How many functions: sizes grow while left-out rows gain, and the last one is the model."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mercer
+from mercer import Gaussian, KernelClassifier, KernelRanker, KernelRegressor, Landmarks, Matern
+from mercer.growth import FIRST, sizes_up_to
+from mercer.selection import SizePath
+from mercer.selection.size_path import ENOUGH
+
+SMOOTH = Matern(0.5)
+PLAIN = {"metric": None, "scale": None, "random_state": 0}
+N = 2600
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    return rng.random((N, 2)), 0.1 * rng.standard_normal(N)
+
+
+@pytest.fixture(scope="module")
+def simple(rows):
+    X, noise = rows
+    return X, np.sin(3 * X[:, 0]) + noise
+
+
+@pytest.fixture(scope="module")
+def rough(rows):
+    X, noise = rows
+    return X, np.sin(40 * X[:, 0]) * np.cos(40 * X[:, 1]) + 0.1 * noise
+
+
+@pytest.fixture(scope="module")
+def grown(simple):
+    return KernelRegressor(SMOOTH, **PLAIN).fit(*simple)
+
+
+def path_of(errors, largest=4000, spread=10.0, **settings):
+    sizes, seconds = FIRST * 2 ** np.arange(len(errors)), np.ones(len(errors))
+    return SizePath(sizes, np.array(errors, float), seconds, largest, spread, **settings)
+
+
+class TestThePath:
+    def test_a_power_law_is_continued(self):
+        law = [0.2 + 3.0 * size**-0.7 for size in (250, 500, 1000, 2000, 4000)]
+        path = path_of(law[:3])
+        assert path.expected(2000) == pytest.approx(law[3], rel=1e-9)
+        assert path.expected(4000) == pytest.approx(law[4], rel=1e-9)
+
+    def test_the_gain_is_that_of_the_root_or_of_the_square(self):
+        errors = [0.4, 0.3, 0.25]
+        left = path_of(errors).expected(4000) / errors[-1]
+        assert path_of(errors).gain(4000) == pytest.approx(1 - np.sqrt(left))
+        assert path_of(errors, squared=True).gain(4000) == pytest.approx(1 - left)
+
+    @pytest.mark.parametrize(
+        ("errors", "enough"),
+        [
+            ([0.5], False),  # one error says nothing of the next
+            ([0.5, 0.5], True),
+            ([0.5, 0.51], True),
+            ([0.5, 0.4], False),
+            ([0.5, 0.4, 0.399], True),
+            ([0.5, np.nan], False),
+        ],
+    )
+    def test_it_stops_where_the_largest_size_would_gain_little(self, errors, enough):
+        assert path_of(errors).is_enough is enough
+
+    def test_the_stated_share_decides(self):
+        below, above = (path_of([0.5, 0.5 - drop], 1000) for drop in (0.02, 0.04))
+        assert below.gain(1000) < ENOUGH <= above.gain(1000)
+        assert (below.is_enough, above.is_enough) == (True, False)
+
+    def test_it_goes_on_while_nothing_is_learned(self):
+        assert not path_of([1.0, 1.0], spread=1.0).is_enough
+        assert path_of([1.0, 1.0, 1.0], spread=1.0).is_enough
+
+    def test_errors_do_not_become_negative(self):
+        path = path_of([1.0, 0.9, 0.1])
+        assert 0 < path.expected(4000) < path.expected(2000) < 0.1
+
+    def test_the_largest_size_is_enough(self):
+        assert path_of([1.0, 0.5, 0.2], largest=1000).is_enough
+
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            {"sizes": np.array([500, 250])},
+            {"sizes": np.array([250.0, 500.0])},
+            {"errors": np.zeros(3)},
+            {"seconds": np.array([1.0, np.nan])},
+            {"largest": -1},
+            {"spread": -1.0},
+            {"squared": 1},
+        ],
+    )
+    def test_a_broken_record_is_refused(self, broken):
+        good = path_of([0.5, 0.4])
+        good.check_state()
+        with pytest.raises(ValueError, match="must"):
+            SizePath(**{**vars(good), **broken}).check_state()
+
+    def test_sizes_double_up_to_the_largest(self):
+        assert sizes_up_to(2000) == [250, 500, 1000, 2000]
+        assert sizes_up_to(1400) == [250, 500, 1400]
+
+
+class TestTheModel:
+    def test_a_simple_function_needs_few(self, grown):
+        assert grown.fit_.sizes.sizes.tolist() == [250, 500]
+        assert grown.fit_.plan.size == 500
+
+    def test_it_stops_at_once_where_landmarks_depend_on_each_other(self, simple):
+        model = KernelRegressor(Gaussian(0.6), intervals=None, **PLAIN).fit(*simple)
+        assert model.fit_.sizes.sizes.tolist() == [250]
+        assert model.basis_.size < 125
+        assert "further ones depend on these" in str(model.summary())
+
+    def test_a_rough_one_needs_more(self, rough):
+        model = KernelRegressor(Gaussian(0.05), intervals=None, **PLAIN).fit(*rough)
+        assert model.fit_.sizes.sizes.tolist() == [250, 500, 1000, 2000]
+        errors = model.fit_.sizes.errors
+        assert errors[0] > 5 * errors[-1]
+
+    def test_smaller_sizes_are_the_first_landmarks(self, simple):
+        tight = KernelRegressor(SMOOTH, memory_limit="20MB", intervals=None, **PLAIN)
+        few = tight.fit(*simple).basis_
+        many = KernelRegressor(SMOOTH, intervals=None, **PLAIN).fit(*simple).basis_
+        assert few.size + few.n_dropped_ < many.size + many.n_dropped_
+        drawn = np.random.default_rng(0).permutation(N)
+        assert set(many.indices_) <= set(drawn[:500])
+        assert set(few.indices_) <= set(drawn[: few.size + few.n_dropped_])
+
+    def test_it_equals_a_fit_of_the_same_landmarks(self, simple, grown):
+        X, y = simple
+        basis = Landmarks(sampling=grown.basis_.landmarks_)
+        same = KernelRegressor(SMOOTH, basis, alpha=grown.alpha_, **PLAIN).fit(X, y)
+        assert same.basis_.size == grown.basis_.size
+        np.testing.assert_allclose(same.predict(X), grown.predict(X), atol=1e-8)
+
+    def test_it_leaves_rows_out_as_a_fit_of_the_same_size_does(self, simple, grown):
+        X, _ = simple
+        low, high = grown.predict_interval(X[:50]).T
+        assert np.all(low < high)
+        assert grown.fit_.intervals.left_out_coverage(0.9) == pytest.approx(0.9, abs=0.02)
+        assert len(grown.fit_.folds) == 1  # the folds were only for leaving out
+
+    def test_asking_for_it_is_the_default(self, simple, grown):
+        asked = KernelRegressor(SMOOTH, Landmarks("auto"), **PLAIN).fit(*simple)
+        np.testing.assert_array_equal(asked.coef_, grown.coef_)
+
+    def test_the_same_seed_gives_the_same_model(self, simple, grown):
+        again = KernelRegressor(SMOOTH, **PLAIN).fit(*simple)
+        np.testing.assert_array_equal(again.coef_, grown.coef_)
+        assert again.fit_.sizes.errors.tolist() == grown.fit_.sizes.errors.tolist()
+
+    def test_shards_give_the_same_model(self, simple, grown):
+        X, y = simple
+        labels = np.arange(N) * 3 // N
+        model = KernelRegressor(SMOOTH, **PLAIN).fit(X, y, shard_labels=labels)
+        assert model.fit_.sizes.sizes.tolist() == [250, 500]
+        np.testing.assert_allclose(model.fit_.sizes.errors, grown.fit_.sizes.errors, rtol=1e-6)
+        np.testing.assert_allclose(model.predict(X), grown.predict(X), atol=1e-6)
+
+    def test_a_bandwidth_is_estimated_once(self, simple):
+        X, y = simple
+        labels = np.arange(N) * 3 // N
+        fits = [
+            KernelRegressor(Gaussian("median"), intervals=None, **PLAIN).fit(X, y, **more)
+            for more in ({}, {"shard_labels": labels})
+        ]
+        drawn = np.random.default_rng(0).permutation(N)
+        wanted = Gaussian("median").fitted(X[np.sort(drawn[:1000])]).bandwidth
+        assert [model.kernel_.bandwidth for model in fits] == pytest.approx([wanted, wanted])
+
+    def test_weights_count(self, simple):
+        X, y = simple
+        weight = (np.arange(N) % 2).astype(float)
+        model = KernelRegressor(SMOOTH, Landmarks("auto"), intervals=None, **PLAIN)
+        model.fit(X, np.where(weight > 0, y, 1e3), weight)
+        assert model.fit_.sizes.sizes.tolist() == [250, 500]
+        assert np.abs(model.predict(X) - np.sin(3 * X[:, 0])).max() < 0.2
+
+    @pytest.mark.parametrize("alpha", [1e-5, "auto"])
+    def test_alpha_may_be_given(self, simple, alpha):
+        model = KernelRegressor(SMOOTH, alpha=alpha, intervals=None, **PLAIN).fit(*simple)
+        assert (model.cv_results_ is None) == (alpha != "auto")
+        assert np.isfinite(model.fit_.sizes.errors).all()
+
+    @pytest.mark.parametrize("selection", ["gcv", "kfold", "loo"])
+    def test_every_criterion_can_compare_sizes(self, simple, selection):
+        model = KernelRegressor(SMOOTH, selection=selection, intervals=None, **PLAIN)
+        errors = model.fit(*simple).fit_.sizes.errors
+        np.testing.assert_allclose(errors, 0.01, rtol=0.15)
+        assert errors[-1] == model.cv_results_["mean_squared_error"].min()
+
+    def test_the_solver_that_was_asked_for_solves_the_last_size(self, simple, grown):
+        X, y = simple
+        model = KernelRegressor(SMOOTH, solver="pcg", intervals=None, **PLAIN).fit(X, y)
+        assert (model.fit_.plan.form, model.fit_.plan.size) == ("products", 500)
+        assert model.alpha_ == pytest.approx(grown.alpha_)
+        assert model.cv_results_ is not None
+        np.testing.assert_allclose(model.predict(X), grown.predict(X), atol=0.05)
+
+    @pytest.mark.parametrize("solver", ["kcgm", "gradient_descent"])
+    def test_steps_have_the_default_size(self, simple, solver):
+        model = KernelRegressor(SMOOTH, Landmarks("auto"), solver=solver, **PLAIN)
+        assert model.fit(*simple).fit_.sizes is None
+        assert model.fit_.plan.size == 2000
+
+    def test_few_rows_have_the_full_kernel(self, simple):
+        X, y = simple
+        model = KernelRegressor(SMOOTH, **PLAIN).fit(X[:300], y[:300])
+        assert model.basis_.dual
+        assert model.fit_.sizes is None
+
+    def test_few_rows_may_still_grow(self, simple):
+        X, y = simple
+        model = KernelRegressor(SMOOTH, Landmarks("auto"), **PLAIN).fit(X[:900], y[:900])
+        assert model.fit_.sizes.sizes.tolist() == [250, 500]
+
+    def test_the_memory_limit_is_the_largest_size(self, rough):
+        model = KernelRegressor(Gaussian(0.05), memory_limit="60MB", intervals=None, **PLAIN)
+        plan = model.fit(*rough).fit_.plan
+        assert plan.memory <= 60e6
+        assert 500 < plan.size < 1000
+        assert "memory limit" in plan.reason
+
+    def test_classes_and_rankings_grow(self, simple):
+        X, y = simple
+        classes = KernelClassifier(SMOOTH, **PLAIN).fit(X, y > 0.5)
+        assert classes.fit_.sizes.squared
+        ranking = KernelRanker(SMOOTH, **PLAIN).fit(X, y, np.arange(N) // 20)
+        for model in (classes, ranking):
+            assert model.fit_.sizes.sizes.tolist() == [250, 500]
+
+    def test_rows_without_labels_count(self, simple):
+        X, y = simple
+        some = np.where(np.arange(N) % 3 == 0, y, np.nan)
+        model = KernelRegressor(SMOOTH, unlabelled="use", intervals=None, **PLAIN)
+        assert model.fit(X, some).fit_.sizes.sizes.tolist() == [250, 500]
+
+
+class TestAroundIt:
+    def test_the_summary_says_what_more_would_gain(self, grown):
+        assert "1,000 would lower the error by about" in str(grown.summary())
+        assert "times the time" in str(grown.summary())
+
+    def test_a_model_file_has_the_path(self, grown, simple, tmp_path):
+        again = mercer.load(mercer.save(grown, tmp_path / "model"))
+        for name, value in vars(grown.fit_.sizes).items():
+            np.testing.assert_array_equal(getattr(again.fit_.sizes, name), value)
+        np.testing.assert_array_equal(again.predict(simple[0]), grown.predict(simple[0]))
+        assert again.fit_.plan.reason == grown.fit_.plan.reason
+
+    def test_rows_can_be_added_and_removed(self, simple):
+        X, y = simple
+        model = KernelRegressor(SMOOTH, alpha=1e-4, **PLAIN).fit(X, y)
+        before = model.predict(X[:20])
+        model.partial_fit(X[:500], y[:500] + 1)
+        assert np.abs(model.predict(X[:20]) - before).max() > 0.01
+        model.forget(X[:500], y[:500] + 1)
+        np.testing.assert_allclose(model.predict(X[:20]), before, atol=1e-6)
+
+    def test_a_first_batch_does_not_grow(self, simple):
+        X, y = simple
+        for basis in ("auto", Landmarks("auto")):
+            model = KernelRegressor(SMOOTH, basis, alpha=1e-4, **PLAIN)
+            model.partial_fit(X[:700], y[:700])
+            assert model.fit_.sizes is None
+            assert model.fit_.plan.size == 700
+
+    def test_a_warm_start_keeps_the_size(self, simple):
+        model = KernelRegressor(SMOOTH, warm_start=True, intervals=None, **PLAIN)
+        landmarks = model.fit(*simple).basis_.landmarks_
+        model.set_params(alpha=1e-3).fit(*simple)
+        np.testing.assert_array_equal(model.basis_.landmarks_, landmarks)
+
+    def test_a_number_and_none_are_kept(self, simple):
+        for size, wanted in ((300, 300), (None, 2000)):
+            model = KernelRegressor(SMOOTH, Landmarks(size), alpha=1e-3, **PLAIN)
+            model.set_params(intervals=None)
+            assert model.fit(*simple).fit_.plan.size == wanted
+            assert model.fit_.sizes is None
+
+    def test_parameters_are_those_of_scikit_learn(self):
+        model = KernelRegressor(basis=Landmarks("auto"))
+        assert clone(model).basis.get_params()["n_components"] == "auto"
+        assert not model.set_params(basis__n_components=30).basis.grows
+
+    def test_refusals_say_what_to_do(self, simple):
+        with pytest.raises(ValueError, match="needs sampling='uniform'"):
+            KernelRegressor(basis=Landmarks("auto", "kmeans"), **PLAIN).fit(*simple)
+        with pytest.raises(ValueError, match="must be a number, 'theory' or None, got 'auto'"):
+            KernelRegressor(basis=mercer.RandomFeatures("auto"), **PLAIN).fit(*simple)
+
+    def test_outside_an_estimator_it_is_the_default(self, simple):
+        X, _ = simple
+        assert Landmarks("auto", random_state=0).wanted_size(len(X)) == 2000
+        assert Landmarks("auto", random_state=0).fit(X[:50]).size <= 50
