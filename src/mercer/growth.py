@@ -12,6 +12,7 @@ The largest size may be solved by products, which give no scores: the size befor
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,8 +23,9 @@ from mercer.contracts import Array
 from mercer.fit import Solved, fit, fit_basis, leave_rows_out, solve_rows
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.kernel import dense
-from mercer.plan import Plan, fit_seconds, make_plan, plan_fit, product_plan
+from mercer.plan import FULL_ROWS, Plan, fit_seconds, make_plan, plan_fit, product_plan
 from mercer.plan.cost import PILOT
+from mercer.plan.plan import Shape
 from mercer.request import Request
 from mercer.result import Clock, Fit
 from mercer.rows.rowset import RowSet
@@ -35,6 +37,8 @@ from mercer.validation import MemoryLimitError
 
 #: The first number of landmarks.
 FIRST = 250
+#: Why a size is what it is.
+GROWN = f"grown from {FIRST}"
 #: The largest size is not tried after one that has nearly as many landmarks.
 CLOSE = 1.5
 #: Below this alpha, products would take too many steps, and functions depend on each other so much
@@ -52,18 +56,68 @@ def fit_growing(rows: RowSet, request: Request) -> Fit:
     request : Request
         The parameters of the fit.
     """
-    asked = request.asked_basis()
-    if asked is not None and not asked.grows:
+    if not leaves_open(rows, request):
         return fit(rows, request)
     if request.previous is not None:  # it has grown already
         known = clone(request.previous.plan.basis)
         return fit(rows, replace(request, basis=known, basis_reason=request.previous.plan.reason))
     summed = request if rows.one_place else replace(request, leave_out=None)
     plan, solver = plan_fit(rows, summed)
-    # Steps have no scores to compare sizes by, and the full kernel has no size.
-    if plan.basis.dual or solver.regularized_by_steps or len(sizes_up_to(plan.size)) == 1:
+    if not can_grow(plan, solver):
         return fit(rows, request, (plan, solver))
     return Growth(rows, request, summed, plan, solver).run()
+
+
+def leaves_open(rows: Shape, request: Request) -> bool:
+    """Return whether the number of landmarks is open; few rows are all landmarks by default."""
+    asked = request.asked_basis()
+    return rows.n_rows > FULL_ROWS if asked is None else asked.grows
+
+
+def can_grow(plan: Plan, solver: BaseSolver) -> bool:
+    """Return whether there are smaller sizes than the planned one, and scores to compare them by.
+
+    The full kernel has no size, and steps have no scores.
+    """
+    fixed = plan.basis.dual or solver.regularized_by_steps
+    return not fixed and len(sizes_up_to(plan.size)) > 1
+
+
+def planned_growth(rows: Shape, request: Request, error_of: Callable[[int], float]) -> Plan:
+    """Return the plan of the size that a fit would grow to if errors were as forecast.
+
+    ``error_of`` is the error of a size, relative to that without functions.
+    """
+    last, solver = plan_fit(rows, request)
+    if not (leaves_open(rows, request) and can_grow(last, solver)):
+        return last
+    path = SizePath(largest=last.size, spread=1.0, squared=hasattr(request.targets, "classes"))
+    for size in sizes_up_to(last.size):
+        path = path.grown(size, error_of(size), 0.0)
+        if path.is_enough:
+            break
+    plan = last
+    if size < last.size:
+        small = replace(request, basis=Landmarks(size), solver=Ridge(), basis_reason=GROWN)
+        plan = make_plan(rows, small)
+    return replace(plan, reason=with_next_doubling(rows, request, plan, path))
+
+
+def with_next_doubling(rows: Shape, request: Request, plan: Plan, path: SizePath) -> str:
+    """Return the reason of a plan, and what twice as many functions would gain and cost."""
+    double = 2 * plan.size
+    if double > rows.n_rows or len(path.measured) < 2:
+        return plan.reason
+    asked = replace(request, basis=Landmarks(double))
+    try:
+        larger, _ = plan_fit(rows, asked)
+    except MemoryLimitError:
+        return plan.reason
+    ratio = fit_seconds(rows, larger, asked) / fit_seconds(rows, plan, asked)
+    return (
+        f"{plan.reason}; {double:,} would lower the error by about {path.gain(double):.1%} for "
+        f"{ratio:.1f} times the time"
+    )
 
 
 def sizes_up_to(largest: int) -> list[int]:
@@ -134,7 +188,10 @@ class Growth:
             del solved  # before the next one takes memory
         assert scored is not None
         found = leave_rows_out(self._as_asked(solved, clock))
-        plan = replace(found.plan, reason=self._reason(found, path))
+        reason = with_next_doubling(self.rows, self.summed, found.plan, path)
+        if basis.size < size / 2:
+            reason = f"{plan.reason}; further ones depend on these"
+        plan = replace(found.plan, reason=reason)
         alphas, scores = scored.alphas, scored.scores
         return replace(found, plan=plan, sizes=path, alphas=alphas, scores=scores)
 
@@ -159,7 +216,8 @@ class Growth:
             plan, solver = replace(self.last, pilot=None), self.solver
         else:
             solver = self.solver if self.solver.needs == "matrix" else Ridge()
-            asked = replace(self.summed, basis=Landmarks(size), solver=solver)
+            small = Landmarks(size)
+            asked = replace(self.summed, basis=small, solver=solver, basis_reason=GROWN)
             if asked.alpha is not None:  # its error is measured all the same
                 asked = replace(asked, alpha=None, criterion=AutoSelection())
             plan = make_plan(self.rows, asked)
@@ -201,30 +259,11 @@ class Growth:
         if asked is None or asked.needs != "products" or plan.form == "products":
             return solved
         alpha = solved.outcome.alpha
-        request = replace(self.summed, basis=Landmarks(plan.size), alpha=alpha)
+        small = Landmarks(plan.size)
+        request = replace(self.summed, basis=small, alpha=alpha, basis_reason=plan.reason)
         planned = replace(product_plan(self.rows, request), basis=plan.basis)
         basis = solved.work.basis
         return solve_rows(self.rows, self.request, (planned, asked), basis, alpha, clock)
-
-    def _reason(self, found: Fit, path: SizePath) -> str:
-        """Return how the size was found, and what twice as many functions would gain and cost."""
-        size, double = int(path.sizes[-1]), 2 * int(path.sizes[-1])
-        how = f"{self.last.reason}, the most" if size == self.last.size else f"grown from {FIRST}"
-        if double > self.rows.n_rows:
-            return how
-        if found.basis.size < size / 2:
-            return f"{how}; further ones depend on these"
-        request = replace(self.summed, basis=Landmarks(double))
-        try:
-            plan, _ = plan_fit(self.rows, request)
-        except MemoryLimitError:
-            return f"{how}; {double:,} would exceed the memory limit"
-        before = fit_seconds(self.rows, found.plan, self.request)
-        ratio = fit_seconds(self.rows, plan, request) / before
-        return (
-            f"{how}; {double:,} would lower the error by about {path.gain(double):.1%} for "
-            f"{ratio:.1f} times the time"
-        )
 
     def _report(self, size: int) -> None:
         if self.request.progress is not None:

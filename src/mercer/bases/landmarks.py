@@ -203,8 +203,7 @@ class Landmarks(OrthogonalizedBasis):
         for_products: bool = False,
     ) -> Self:
         """Take the rows at ``indices``, increasing, as landmarks, and order them by pivots."""
-        self.indices_ = indices
-        self._n_read = 0
+        self.indices_, self._n_read = indices, 0
         points = self._taken(source, indices)
         if kernel.pairwise:
             return self._order(dense(points)[:, indices], kernel, precision, may_widen)

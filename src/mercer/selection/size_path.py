@@ -20,8 +20,9 @@ from mercer.validation import check_array, check_count, check_number
 #: Growth stops if the largest size would lower the root mean squared error by less than this share:
 #: the forecasts of :mod:`mercer.theory` call errors that close equal, too.
 ENOUGH = 0.02
-#: p while only one drop is known: the law of a rough target, so that growth does not stop early.
-SLOW = 0.5
+#: p while only one drop is known: the law of a rough target. One drop between two noisy errors says
+#: little, so it must be this many times smaller to stop growth.
+SLOW, CLEARLY = 0.5, 4.0
 #: If left-out rows gain less than this share of the variance, functions may still be too few to see
 #: anything, and at least so many are tried.
 LITTLE, AT_LEAST = 0.1, 1000
@@ -120,7 +121,7 @@ class SizePath:
             return False
         if size < AT_LEAST and self.errors[-1] > (1.0 - LITTLE) * self.spread:
             return False
-        return self.gain(self.largest) < ENOUGH
+        return self.gain(self.largest) < ENOUGH / (1.0 if len(self.measured) > 2 else CLEARLY)
 
     def suffices(self, size: int) -> bool:
         """Return whether a larger size is expected to be enough."""
