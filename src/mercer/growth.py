@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from mercer.bases import Landmarks
 from mercer.contracts import Array
 from mercer.fit import Solved, fit, fit_basis, leave_rows_out, solve_rows
 from mercer.kernels.bandwidth import SAMPLE
@@ -59,8 +58,9 @@ def fit_growing(rows: RowSet, request: Request) -> Fit:
     if not leaves_open(rows, request):
         return fit(rows, request)
     if request.previous is not None:  # it has grown already
-        known = clone(request.previous.plan.basis)
-        return fit(rows, replace(request, basis=known, basis_reason=request.previous.plan.reason))
+        known = request.previous.plan
+        again = replace(request, basis=clone(known.basis), basis_reason=known.reason)
+        return replace(fit(rows, again), sizes=request.previous.sizes)
     summed = request if rows.one_place else replace(request, leave_out=None)
     plan, solver = plan_fit(rows, summed)
     if not can_grow(plan, solver):
@@ -98,8 +98,9 @@ def planned_growth(rows: Shape, request: Request, error_of: Callable[[int], floa
             break
     plan = last
     if size < last.size:
-        small = replace(request, basis=Landmarks(size), solver=Ridge(), basis_reason=GROWN)
-        plan = make_plan(rows, small)
+        small = last.basis.resized(size)
+        asked = replace(request, basis=small, solver=Ridge(), basis_reason=GROWN)
+        plan = make_plan(rows, asked)
     return replace(plan, reason=with_next_doubling(rows, request, plan, path))
 
 
@@ -108,7 +109,7 @@ def with_next_doubling(rows: Shape, request: Request, plan: Plan, path: SizePath
     double = 2 * plan.size
     if double > rows.n_rows or len(path.measured) < 2:
         return plan.reason
-    asked = replace(request, basis=Landmarks(double))
+    asked = replace(request, basis=plan.basis.resized(double))
     try:
         larger, _ = plan_fit(rows, asked)
     except MemoryLimitError:
@@ -216,7 +217,7 @@ class Growth:
             plan, solver = replace(self.last, pilot=None), self.solver
         else:
             solver = self.solver if self.solver.needs == "matrix" else Ridge()
-            small = Landmarks(size)
+            small = self.last.basis.resized(size)
             asked = replace(self.summed, basis=small, solver=solver, basis_reason=GROWN)
             if asked.alpha is not None:  # its error is measured all the same
                 asked = replace(asked, alpha=None, criterion=AutoSelection())
@@ -259,7 +260,7 @@ class Growth:
         if asked is None or asked.needs != "products" or plan.form == "products":
             return solved
         alpha = solved.outcome.alpha
-        small = Landmarks(plan.size)
+        small = plan.basis.resized(plan.size)
         request = replace(self.summed, basis=small, alpha=alpha, basis_reason=plan.reason)
         planned = replace(product_plan(self.rows, request), basis=plan.basis)
         basis = solved.work.basis
