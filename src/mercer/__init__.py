@@ -18,6 +18,7 @@ from mercer.estimators import (
     ResidualLeverageDisplay,
     RowsCurveDisplay,
     SearchDisplay,
+    SizePathDisplay,
     SolverPathDisplay,
 )
 from mercer.kernels import (
@@ -103,6 +104,7 @@ __all__ = [
     "Ridge",
     "RowsCurveDisplay",
     "SearchDisplay",
+    "SizePathDisplay",
     "Sketch",
     "Sobolev",
     "SolverPathDisplay",

@@ -7,11 +7,11 @@ and nothing here depends on the scikit-learn interface.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Reading
+from mercer.contracts import Array, Reading
 from mercer.engines import count_numbers
 from mercer.forms import FORMS, Work
 from mercer.inference.leaving_out import leave_out
@@ -27,9 +27,6 @@ from mercer.solving import SOLVES, Outcome
 
 #: If float32 noise in f, relative to the scale of y, exceeds this, float64 is used.
 NOISE = 1e-3
-#: Below this alpha of the pilot, products would take too many steps, and the functions depend on
-#: each other so much that more of them hardly help: "auto" then sums moments of fewer functions.
-SMALLEST_ALPHA = 1e-8
 #: Up to this many functions, the Gram matrix is factored before a solve by products, to detect
 #: dependent functions and whether float32 is enough.
 FACTORED = 3000
@@ -58,20 +55,42 @@ def fit(
     # Shards would have to send sums of every fold: they leave rows out by products instead.
     summed = request if rows.one_place else replace(request, leave_out=None)
     plan, solver = plan_fit(rows, summed) if planned is None else planned
-    asked, request = request, replace(request, solver=solver)
-    if request.leave_out is not None and request.leave_out.one_row:
-        exact = not (solver.regularized_by_steps or solver.cuts_off)
-        check_one_row(rows.n_rows, rows.one_place, plan.form, exact)
     alpha, chosen = request.alpha, {}
-    if solver.regularized_by_steps and alpha is None:
-        alpha = 0.0
     if plan.pilot is not None:  # products give no path of alphas: a smaller fit chooses alpha
         alone = replace(request, previous=None, leave_out=None)
         first = fit(rows, alone, (plan.pilot, Ridge()))
         clock.seconds["choose alpha"] = sum(first.seconds.values())
-        if asked.solver is None and asked.asked_basis() is None and first.alpha < SMALLEST_ALPHA:
-            return fit(rows, replace(asked, solver=Ridge()))
         alpha, chosen = first.alpha, {"alphas": first.alphas, "scores": first.scores}
+    solved = solve_rows(rows, request, (plan, solver), functions, alpha, clock)
+    return replace(leave_rows_out(solved), **chosen)
+
+
+@dataclass
+class Solved:
+    """A system, its solution, and how many directions rounding hides, before rows are left out."""
+
+    work: Work
+    system: Any
+    outcome: Outcome
+    hidden: int = 0
+
+
+def solve_rows(
+    rows: RowSet,
+    request: Request,
+    planned: tuple[Plan, BaseSolver],
+    functions: BasisTransformer | None,
+    alpha: float | None,
+    clock: Clock,
+) -> Solved:
+    """Sum over the rows and solve, as planned; ``alpha`` is None if it is open."""
+    plan, solver = planned
+    request = replace(request, solver=solver)
+    if request.leave_out is not None and request.leave_out.one_row:
+        exact = not (solver.regularized_by_steps or solver.cuts_off)
+        check_one_row(rows.n_rows, rows.one_place, plan.form, exact)
+    if solver.regularized_by_steps and alpha is None:
+        alpha = 0.0
     with clock.stage("basis"):
         known = functions or (None if request.previous is None else request.previous.basis)
         basis = fit_basis(rows, request, plan) if known is None else known
@@ -84,30 +103,36 @@ def fit(
         work = replace(work, request=replace(request, previous=None))
         system, outcome = solve(work)
         hidden = 0
-    found = finished(rows, work, system, replace(outcome, **chosen))
+    return Solved(work, system, outcome, hidden)
+
+
+def leave_rows_out(solved: Solved) -> Fit:
+    """Return the record of a fit, with its left-out rows if they are asked for."""
+    work, system, outcome = solved.work, solved.system, solved.outcome
+    request = work.request
+    found = finished(work.rows, work, system, outcome)
     if request.leave_out is not None:
-        with clock.stage("leave out"):
+        with work.clock.stage("leave out"):
             left = leave_out(work, system, outcome)
         if left is not None:
             kept = left.rows if left.intervals is None else None
             found = replace(found, left_out=kept, intervals=left.intervals)
         found = found.without_folds(request.folds)
-    return check_precision(found, hidden)
+    return check_precision(found, solved.hidden)
 
 
-def fit_basis(rows: RowSet, request: Request, plan: Plan) -> BasisTransformer:
-    """Choose the functions, shared by all rows."""
+def fit_basis(
+    rows: RowSet, request: Request, plan: Plan, indices: Array | None = None
+) -> BasisTransformer:
+    """Choose the functions, shared by all rows; landmarks at ``indices``, if they are drawn."""
     drawn = plan.basis.uniform_sample(rows.n_rows)
     kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)
     for_products = plan.form == "products" and plan.size > FACTORED
-    basis = plan.basis.fit_source(
-        rows,  # type: ignore[arg-type]
-        kernel,
-        request.seeds.basis(),
-        plan.precision,
-        plan.may_widen,
-        for_products,
-    )
+    how = kernel, request.seeds.basis(), plan.precision, plan.may_widen, for_products
+    if indices is None:
+        basis = plan.basis.fit_source(rows, *how)  # type: ignore[arg-type]
+    else:
+        basis = plan.basis.fit_rows(rows, indices, *how)
     if basis.has_candidates:
         fewer = max(256, plan.block_rows * plan.size // max(1, basis.size))
         reading = Reading(min(plan.block_rows, fewer), plan.lanes)

@@ -17,7 +17,7 @@ from mercer.engines import Communication
 from mercer.metric import SearchRecord
 from mercer.moments import Moments, Peak
 from mercer.plan import Plan
-from mercer.selection import Scores
+from mercer.selection import Scores, SizePath
 from mercer.solvers import SolverPath
 from mercer.solvers.early_stopping import Run
 from mercer.validation import check_array, check_count, check_number
@@ -55,6 +55,7 @@ class Fit:
     combination: str = ""  # how shards were combined
     communication: Communication | None = None  # what was sent to and from shards
     search: SearchRecord | None = None  # how kernel and metric were chosen
+    sizes: SizePath | None = None  # how M grew; None if it was given
     peak: Peak | None = None  # the largest sums, if rows were forgotten since
     left_out: Any = None  # LeftOutRows: rows predicted by models without them; in intervals if any
     intervals: Any = None  # Intervals: what prediction intervals need
@@ -98,6 +99,10 @@ class Fit:
             if not isinstance(self.scores, Scores):
                 raise ValueError(f"scores must be Scores, got {type(self.scores).__name__}")
             self.scores.check_state(len(self.alphas))
+        if self.sizes is not None:
+            if not isinstance(self.sizes, SizePath):
+                raise ValueError(f"sizes must be a path, got {type(self.sizes).__name__}")
+            self.sizes.check_state()
         if self.path is not None:
             self.path.check_state(self.solution.steps)
         if self.residual_square is not None:
@@ -161,10 +166,10 @@ def check_precision(found: Fit, hidden: int = 0) -> Fit:
 
 
 class Clock:
-    """Wall time by stage."""
+    """Wall time by stage; ``before`` is what smaller sizes of the same model took."""
 
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
+    def __init__(self, before: float = 0.0) -> None:
+        self.seconds: dict[str, float] = {"smaller sizes": before} if before else {}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -20,6 +20,8 @@ from mercer.validation import check_count, check_finite
 #: ``n_components`` of a size by a theorem, and the exponents that hold for every bounded kernel and
 #: every target of finite norm.
 THEORY, WORST_CASE = "theory", Exponents(r=0.5, gamma=1.0)
+#: ``n_components`` of a size that an estimator grows.
+AUTO = "auto"
 #: Rows per block in ``transform``.
 BLOCK = 2048
 #: Kernel values held at a time when a row has more of them than functions.
@@ -117,6 +119,11 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def automatic_size(self) -> bool:
         """Whether M was left open, so that the plan may lower it."""
         return getattr(self, "n_components", None) is None
+
+    @property
+    def grows(self) -> bool:
+        """Whether an estimator grows M while errors on left-out rows fall."""
+        return False
 
     @property
     def by_theory(self) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer.bases.basis import AUTO
 from mercer.bases.orthogonalized import OrthogonalizedBasis
 from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.engines import Lanes
@@ -42,11 +43,12 @@ class Landmarks(OrthogonalizedBasis):
 
     Parameters
     ----------
-    n_components : int, "theory" or None
+    n_components : int, "auto", "theory" or None
         M, the number of landmarks. None means 2000, or fewer if there are fewer rows or the
-        estimator's memory limit requires it. "theory" is the size of theorem 11 of Li, Liu and Wang
-        (2023), a power of n without constants, for exponents that the estimator estimates from the
-        rows (:mod:`mercer.theory`); outside an estimator, the square root of n.
+        estimator's memory limit requires it. "auto", the default of estimators, grows M until more
+        would hardly lower the error on left-out rows (:mod:`mercer.growth`). "theory" is the size
+        of theorem 11 of Li, Liu and Wang (2023), a power of n without constants, for exponents that
+        the estimator estimates (:mod:`mercer.theory`). Outside an estimator: 2000 and root n.
     sampling : "uniform", "leverage", "bless", "rpcholesky", "kmeans" or array of shape (M, d)
         How landmarks are chosen: rows drawn uniformly, rows drawn by approximate leverage scores
         (computed recursively or by BLESS), pivots of a randomly pivoted Cholesky factor, cluster
@@ -110,6 +112,8 @@ class Landmarks(OrthogonalizedBasis):
         """Return M before any memory limit: ``n_components`` or the default, at most the rows."""
         if not isinstance(self.sampling, str):
             return len(self.sampling)
+        if self.grows:
+            return min(DEFAULT_SIZE, n_rows)
         return min(self._asked_size(n_rows, DEFAULT_SIZE), n_rows)
 
     def theory_size(self, n_rows: int, exponents: Exponents) -> int:
@@ -132,7 +136,18 @@ class Landmarks(OrthogonalizedBasis):
     @property
     def automatic_size(self) -> bool:
         """Whether neither M nor the landmarks are given."""
-        return self.n_components is None and isinstance(self.sampling, str)
+        return (self.n_components is None or self.grows) and isinstance(self.sampling, str)
+
+    @property
+    def grows(self) -> bool:
+        """Whether an estimator grows M while errors on left-out rows fall."""
+        auto = isinstance(self.n_components, str) and self.n_components == AUTO
+        if auto and not (isinstance(self.sampling, str) and self.sampling == "uniform"):
+            message = (
+                "n_components='auto' of Landmarks needs sampling='uniform': use it, or a number"
+            )
+            raise ValueError(message)
+        return auto
 
     def uniform_sample(self, n_rows: int) -> int:
         """Return the number of landmarks if they are drawn uniformly, otherwise 0."""
@@ -151,15 +166,15 @@ class Landmarks(OrthogonalizedBasis):
         """Choose landmarks from a source, resolve the kernel on them, and order them by pivots."""
         self._check_scores()
         size = self.wanted_size(source.n_rows)
-        if isinstance(self.sampling, str):
-            self._warn_if_reduced(source.n_rows)
         self.indices_ = None
         self._n_read = 0  # candidate rows read, besides the landmarks
+        if isinstance(self.sampling, str):
+            self._warn_if_reduced(source.n_rows)
         if not isinstance(self.sampling, str):
             points = self._given(source.n_features)
         elif self.sampling == "uniform":
-            self.indices_ = uniform_indices(source.n_rows, size, rng)
-            points = self._taken(source, self.indices_)
+            rows = uniform_indices(source.n_rows, size, rng)
+            return self.fit_rows(source, rows, kernel, rng, precision, may_widen, for_products)
         elif self.sampling in BY_KERNEL and not kernel.pairwise:
             points, kernel = self._by_kernel(source, kernel, size, rng)
         else:
@@ -169,17 +184,32 @@ class Landmarks(OrthogonalizedBasis):
             pool = self._taken(source, looked_at)
             points = kmeans_centers(pool, size, rng)
         if kernel.pairwise:
-            if self.indices_ is None:
-                raise ValueError(
-                    "a precomputed kernel has no points to sample from, cluster or pass in: use "
-                    "Landmarks(sampling='uniform')"
-                )
-            return self._order(dense(points)[:, self.indices_], kernel, precision, may_widen)
-        pilot = points
-        if kernel.needs_rows and (size < min(SAMPLE, source.n_rows) or self.indices_ is None):
-            # Few landmarks, or points that are not rows, say little about distances between rows.
-            pilot = self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng))
-        return self._order(points, kernel.fitted(pilot), precision, may_widen, for_products)
+            raise ValueError(
+                "a precomputed kernel has no points to sample from, cluster or pass in: use "
+                "Landmarks(sampling='uniform')"
+            )
+        if kernel.needs_rows:  # points may not be rows, which are what it is estimated from
+            kernel = kernel.fitted(self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng)))
+        return self._order(points, kernel.fitted(points), precision, may_widen, for_products)
+
+    def fit_rows(
+        self,
+        source: RowSource,
+        indices: Array,
+        kernel: Kernel,
+        rng: np.random.Generator,
+        precision: Precision,
+        may_widen: bool = False,
+        for_products: bool = False,
+    ) -> Self:
+        """Take the rows at ``indices``, increasing, as landmarks, and order them by pivots."""
+        self.indices_, self._n_read = indices, 0
+        points = self._taken(source, indices)
+        if kernel.pairwise:
+            return self._order(dense(points)[:, indices], kernel, precision, may_widen)
+        if kernel.needs_rows and len(indices) < min(SAMPLE, source.n_rows):  # too few of them
+            kernel = kernel.fitted(self._taken(source, uniform_indices(source.n_rows, SAMPLE, rng)))
+        return self._order(points, kernel.fitted(points), precision, may_widen, for_products)
 
     def _check_scores(self) -> None:
         """Raise an error if the parameters of leverage scores are invalid, or have no use."""

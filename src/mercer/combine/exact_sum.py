@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mercer.combine.combination import Combination, refuse_local_basis
-from mercer.fit import fit
+from mercer.growth import fit_growing
 from mercer.request import Request
 from mercer.result import Fit
 from mercer.rows.rowset import RowSet
@@ -35,7 +35,7 @@ class ExactSum(Combination):
 
     def fit(self, rows: RowSet, request: Request) -> Fit:
         """Fit one model to the rows of all shards."""
-        found = fit(rows, request)
+        found = fit_growing(rows, request)
         if rows.one_place:
             return found
         by_products = "products" in found.plan.form

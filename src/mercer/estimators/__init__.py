@@ -17,6 +17,7 @@ from mercer.estimators.regressor import KernelRegressor
 from mercer.estimators.reliability_display import ReliabilityDisplay
 from mercer.estimators.rows_curve_display import RowsCurveDisplay
 from mercer.estimators.search_display import SearchDisplay
+from mercer.estimators.size_path_display import SizePathDisplay
 from mercer.estimators.summary import Summary
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "ResidualLeverageDisplay",
     "RowsCurveDisplay",
     "SearchDisplay",
+    "SizePathDisplay",
     "SolverPathDisplay",
     "Summary",
 ]

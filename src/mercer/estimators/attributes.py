@@ -15,7 +15,7 @@ from mercer.kernels import InMetric
 from mercer.moments import Moments
 from mercer.refit import effective_dimension
 from mercer.result import Fit
-from mercer.selection import as_criterion
+from mercer.selection import SizePath, as_criterion
 from mercer.solvers import SolverPath
 
 
@@ -83,6 +83,18 @@ class FittedAttributes(BaseEstimator):
         check_is_fitted(self, "fit_")
         search = self.fit_.search
         return None if search is None else search.table()
+
+    @property
+    def size_path_(self) -> SizePath:
+        """The numbers of landmarks that were tried, with their errors and seconds."""
+        check_is_fitted(self, "fit_")
+        found = self.fit_.sizes
+        if found is None:
+            raise AttributeError(
+                f"this model did not grow ({self.fit_.plan.reason}): use basis=Landmarks('auto'), "
+                f"and a solver without steps"
+            )
+        return found
 
     @property
     def moments_(self) -> Moments:

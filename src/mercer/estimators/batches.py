@@ -53,6 +53,20 @@ def can_add_rows(estimator: Any) -> bool:
     return True
 
 
+def with_fixed_size(request: Request) -> Request:
+    """Return a request whose basis does not grow: rows that are added later may need more.
+
+    >>> asked = Request(RegressionTargets.of(np.zeros(2), True), basis=Landmarks("auto"))
+    >>> with_fixed_size(asked).basis
+    Landmarks()
+    """
+    asked = request.asked_basis()
+    if asked is not None and not asked.grows:
+        return request
+    reason = "landmarks, whose sums can be added over rows"
+    return replace(request, basis=Landmarks(), basis_reason=reason)
+
+
 def first_batch(estimator: Any, given: Given) -> Given:
     """Return the first rows of :meth:`partial_fit`: in one place for functions of all rows."""
     basis = as_basis(estimator.basis) if estimator.basis != "auto" else None

@@ -14,7 +14,7 @@ from mercer.combine import Combination, ExactSum
 from mercer.contracts import Array, TargetKind, Targets
 from mercer.estimators.asked import accepts_sparse, is_pairwise
 from mercer.estimators.attributes import FittedAttributes, cv_results_of
-from mercer.estimators.batches import can_add_rows, first_batch, with_rows
+from mercer.estimators.batches import can_add_rows, first_batch, with_fixed_size, with_rows
 from mercer.estimators.by_theory import resolved
 from mercer.estimators.copying import cloned, without_connection
 from mercer.estimators.drawn_rows import warn_of_missing_weights
@@ -220,6 +220,7 @@ class KernelEstimator(FittedAttributes):
             solver = request.solver
             if previous is not None and solver is not None and solver.regularized_by_steps:
                 return self._finish(resume(previous, request), opened, renumber=False)
+            request = with_fixed_size(request) if needs_sums else request
             request = replace(request, leave_out=None if needs_sums else self._leave_out())
             found = with_record(combination.fit(opened.rows, request), record, previous)
             self._finish(found, opened, renumber=previous is None)

@@ -15,8 +15,9 @@ from mercer.estimators.inputs import Given
 from mercer.estimators.progress import progress_bar
 from mercer.estimators.searching import searched_kernel
 from mercer.estimators.sharding import opened_rows
+from mercer.growth import planned_growth
 from mercer.kernels.kernel import dense
-from mercer.plan import Sized, bytes_of, parse_memory, plan_fit
+from mercer.plan import Sized, bytes_of, parse_memory
 from mercer.plan.machine import measured_speeds
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
@@ -91,8 +92,12 @@ def plan(
         request = replace(request, kernel=kernel)
         found, size = forecaster(opened.rows, request, n_rows, cluster, (sample, n_components))
         asked = resolved(found.request, opened.rows, found.study, size.n_rows)
+        surface = found.study.stated
         try:
-            planned, refused = plan_fit(size, asked)[0], ""
+            planned = planned_growth(
+                size, asked, lambda functions: surface.at(size.n_rows, functions).value
+            )
+            refused = ""
         except MemoryLimitError as error:  # the other systems are planned all the same
             planned, refused = None, str(error)
         return FitPlan(found.forecast(planned, record.seconds), refused)

@@ -45,7 +45,9 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         "precomputed") or an object of :mod:`mercer.kernels` keeps that kernel; its bandwidth is
         "auto" (part of the search), "median" (the median distance) or numbers in the units of X.
     basis : str or basis object
-        "auto", "full", "landmarks", "random_features", or an object of :mod:`mercer.bases`.
+        "auto", "full", "landmarks", "random_features", or an object of :mod:`mercer.bases`. "auto"
+        is the full kernel for up to 2,000 rows, then ``Landmarks("auto")``, whose number grows
+        until more would hardly help.
     alpha : float or "auto"
         Penalty relative to the *mean* loss; scikit-learn's ``KernelRidge(alpha=a)`` is
         ``alpha=a/n`` here. "auto" chooses it from ``alphas`` by ``selection``; for solvers

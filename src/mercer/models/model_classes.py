@@ -35,7 +35,7 @@ from mercer.kernels.spline import SplineFeatures
 from mercer.metric import SearchRecord, Tried
 from mercer.moments import Moments, Peak
 from mercer.search import MetricSearch
-from mercer.selection import CRITERIA
+from mercer.selection import CRITERIA, SizePath
 from mercer.selection.criteria import Scores
 from mercer.solvers import RULES, SOLVERS
 from mercer.storage import Registry
@@ -111,6 +111,7 @@ REGISTRY = Registry(
         Peak,
         RowMultiset,
         Scores,
+        SizePath,
         Status,
     )
 )

@@ -1,7 +1,7 @@
 """Sizes, precision, memory and cost of a fit, decided before it starts."""
 
 from mercer.plan.memory_limit import bytes_of, human_bytes, parse_memory
-from mercer.plan.moments_or_products import plan_fit
+from mercer.plan.moments_or_products import fit_seconds, plan_fit, product_plan
 from mercer.plan.plan import FULL_ROWS, Plan, Sized, make_plan
 
 __all__ = [
@@ -9,8 +9,10 @@ __all__ = [
     "Plan",
     "Sized",
     "bytes_of",
+    "fit_seconds",
     "human_bytes",
     "make_plan",
     "parse_memory",
     "plan_fit",
+    "product_plan",
 ]

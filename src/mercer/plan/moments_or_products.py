@@ -58,6 +58,11 @@ def plan_fit(rows: Shape, request: Request) -> tuple[Plan, BaseSolver]:
     return replace(direct, solver_reason=reason), Ridge()
 
 
+def fit_seconds(rows: Shape, plan: Plan, request: Request) -> float:
+    """Return the seconds of a planned fit on a typical machine; only ratios mean something."""
+    return (_product_seconds if plan.sample else _moment_seconds)(rows, plan, request)
+
+
 def _moment_seconds(rows: Shape, plan: Plan, request: Request) -> float:
     if plan.basis.dual:
         return cost.full_direct_seconds(rows.n_rows, rows.n_features, request.open_alpha)

@@ -134,22 +134,24 @@ class Sized:
 
 
 def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransformer, str]:
-    """Return an unfitted basis and the reason: the requested one, or one that suits the rows."""
+    """Return an unfitted basis and the reason: the requested one, or the largest for the rows."""
     asked, n_rows = request.asked_basis(), rows.n_rows
-    if asked is not None:
+    if asked is not None and not asked.grows:
         if asked.dual and request.needs_sums:
             return Landmarks(n_rows), "requested: the full kernel, as one landmark per row"
         return clone(asked), request.basis_reason
-    small = n_rows <= FULL_ROWS and not request.needs_sums
+    small = asked is None and n_rows <= FULL_ROWS and not request.needs_sums
     if small and dual_memory(rows) <= limit:
         return FullKernel(), f"the exact kernel is affordable up to {FULL_ROWS} rows"
+    landmarks = Landmarks() if asked is None else clone(asked).set_params(n_components=None)
     if request.needs_sums:
-        return Landmarks(), "landmarks, whose sums can be added over rows"
+        return landmarks, "landmarks, whose sums can be added over rows"
+    size = landmarks.wanted_size(n_rows)
     by_products = request.solver is None or request.solver.needs == "products"
-    size = Landmarks().wanted_size(n_rows)
     if by_products and n_rows * LANDMARKS <= VALUES:
         size = max(size, min(LANDMARKS, n_rows // ROWS_EACH))
-    return Landmarks(size), f"landmarks: more than {FULL_ROWS} rows"
+    reason = f"landmarks: more than {FULL_ROWS} rows" if asked is None else request.basis_reason
+    return landmarks.resized(size), reason
 
 
 def make_plan(rows: Shape, request: Request) -> Plan:
@@ -175,7 +177,8 @@ def make_plan(rows: Shape, request: Request) -> Plan:
         # Rather leave no rows out than make the model smaller.
         first = replace(first, folds=request.folds, held_out=request.held_out)
         plan = _sized(first, rows, request)
-    automatic = request.asked_basis() is None or chosen.automatic_size
+    asked = request.asked_basis()
+    automatic = asked is None or asked.grows or chosen.automatic_size
     if plan.memory > limit and automatic:
         while plan.memory > limit and plan.size > 100:
             smaller = replace(plan, size=max(100, int(plan.size * 0.8)))

@@ -15,7 +15,7 @@ from mercer.sampling.leverage import Dictionary, exact_scores
 from mercer.sampling.pivoted_cholesky import pivoted_cholesky
 from mercer.sampling.posterior_variance import PosteriorVariance
 from mercer.sampling.scored_rows import scores_of_rows
-from mercer.sampling.uniform import uniform_indices
+from mercer.sampling.uniform import random_order, uniform_indices
 
 __all__ = [
     "BY_KERNEL",
@@ -31,6 +31,7 @@ __all__ = [
     "kmeans_centers",
     "pivoted_cholesky",
     "pool_size",
+    "random_order",
     "recursive_dictionary",
     "scores_of_all",
     "scores_of_rows",

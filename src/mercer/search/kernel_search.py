@@ -80,7 +80,9 @@ def search_kernel(
 
     # Only where the fit will have still more functions.
     basis = request.asked_basis()
-    planned = rows.n_rows if basis is None else basis.wanted_size(rows.n_rows)
+    planned = rows.n_rows
+    if basis is not None and not basis.grows:
+        planned = basis.wanted_size(rows.n_rows)
     room = min(small.n_rows, planned) >= 2 * FINAL * functions == 2 * FINAL * limits.n_components
     report = _reporter(request)
     search = Search(trial, space, scalings, sample, limits.rounds, report, larger if room else None)

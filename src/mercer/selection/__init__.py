@@ -1,4 +1,4 @@
-"""Model selection for alpha and the number of steps: GCV, K-fold, leave-one-out, stopping rules."""
+"""Model selection for alpha, steps and sizes: GCV, K-fold, leave-one-out, stopping rules."""
 
 from mercer.selection.alpha import best_alpha, choose_alpha, default_alphas
 from mercer.selection.criteria import (
@@ -13,6 +13,7 @@ from mercer.selection.criteria import (
     as_criterion,
 )
 from mercer.selection.second_pass import SecondPass
+from mercer.selection.size_path import SizePath
 from mercer.selection.steps import Iterated, iterate
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Scored",
     "Scores",
     "SecondPass",
+    "SizePath",
     "as_criterion",
     "best_alpha",
     "choose_alpha",

@@ -1,0 +1,271 @@
+"""Grow the number of landmarks until more of them would hardly lower the error.
+
+Landmarks are drawn once, in random order, and a model of M functions has the first M of them: each
+size is a uniform sample, and contains all smaller ones. Sizes double from 250 on. Every size is
+fitted to all rows, since a sample of rows needs fewer functions than all of them, and the scores
+that choose its alpha say how good it is (:mod:`mercer.selection.size_path`). One size costs
+``n M^2``, so all smaller sizes together cost at most a third of the last one.
+
+The largest size may be solved by products, which give no scores: the size before chooses its alpha.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.contracts import Array
+from mercer.fit import Solved, fit, fit_basis, leave_rows_out, solve_rows
+from mercer.kernels.bandwidth import SAMPLE
+from mercer.kernels.kernel import dense
+from mercer.plan import FULL_ROWS, Plan, fit_seconds, make_plan, plan_fit, product_plan
+from mercer.plan.cost import PILOT
+from mercer.plan.plan import Shape
+from mercer.request import Request
+from mercer.result import Clock, Fit
+from mercer.rows.rowset import RowSet
+from mercer.sampling import random_order
+from mercer.selection import AutoSelection, SizePath
+from mercer.solvers import BaseSolver, Ridge
+from mercer.solving import Outcome
+from mercer.validation import MemoryLimitError
+
+#: The first number of landmarks.
+FIRST = 250
+#: Why a size is what it is.
+GROWN = f"grown from {FIRST}"
+#: The largest size is not tried after one that has nearly as many landmarks.
+CLOSE = 1.5
+#: Below this alpha, products would take too many steps, and functions depend on each other so much
+#: that more of them hardly help: the largest size is then one that moments can solve.
+SMALLEST_ALPHA = 1e-8
+
+
+def fit_growing(rows: RowSet, request: Request) -> Fit:
+    """Fit one model to all rows; if its number of landmarks is left open, grow it.
+
+    Parameters
+    ----------
+    rows : RowSet
+        The rows.
+    request : Request
+        The parameters of the fit.
+    """
+    if not leaves_open(rows, request):
+        return fit(rows, request)
+    if request.previous is not None:  # it has grown already
+        known = request.previous.plan
+        again = replace(request, basis=clone(known.basis), basis_reason=known.reason)
+        return replace(fit(rows, again), sizes=request.previous.sizes)
+    summed = request if rows.one_place else replace(request, leave_out=None)
+    plan, solver = plan_fit(rows, summed)
+    if not can_grow(plan, solver):
+        return fit(rows, request, (plan, solver))
+    return Growth(rows, request, summed, plan, solver).run()
+
+
+def leaves_open(rows: Shape, request: Request) -> bool:
+    """Return whether the number of landmarks is open; few rows are all landmarks by default."""
+    asked = request.asked_basis()
+    return rows.n_rows > FULL_ROWS if asked is None else asked.grows
+
+
+def can_grow(plan: Plan, solver: BaseSolver) -> bool:
+    """Return whether there are smaller sizes than the planned one, and scores to compare them by.
+
+    The full kernel has no size, and steps have no scores.
+    """
+    fixed = plan.basis.dual or solver.regularized_by_steps
+    return not fixed and len(sizes_up_to(plan.size)) > 1
+
+
+def planned_growth(rows: Shape, request: Request, error_of: Callable[[int], float]) -> Plan:
+    """Return the plan of the size that a fit would grow to if errors were as forecast.
+
+    ``error_of`` is the error of a size, relative to that without functions.
+    """
+    last, solver = plan_fit(rows, request)
+    if not (leaves_open(rows, request) and can_grow(last, solver)):
+        return last
+    path = SizePath(largest=last.size, spread=1.0, squared=hasattr(request.targets, "classes"))
+    for size in sizes_up_to(last.size):
+        path = path.grown(size, error_of(size), 0.0)
+        if path.is_enough:
+            break
+    plan = last
+    if size < last.size:
+        small = last.basis.resized(size)
+        asked = replace(request, basis=small, solver=Ridge(), basis_reason=GROWN)
+        plan = make_plan(rows, asked)
+    return replace(plan, reason=with_next_doubling(rows, request, plan, path))
+
+
+def with_next_doubling(rows: Shape, request: Request, plan: Plan, path: SizePath) -> str:
+    """Return the reason of a plan, and what twice as many functions would gain and cost."""
+    double = 2 * plan.size
+    if double > rows.n_rows or len(path.measured) < 2:
+        return plan.reason
+    asked = replace(request, basis=plan.basis.resized(double))
+    try:
+        larger, _ = plan_fit(rows, asked)
+    except MemoryLimitError:
+        return plan.reason
+    ratio = fit_seconds(rows, larger, asked) / fit_seconds(rows, plan, asked)
+    return (
+        f"{plan.reason}; {double:,} would lower the error by about {path.gain(double):.1%} for "
+        f"{ratio:.1f} times the time"
+    )
+
+
+def sizes_up_to(largest: int) -> list[int]:
+    """Return the sizes to try.
+
+    >>> sizes_up_to(4000), sizes_up_to(2600), sizes_up_to(200)
+    ([250, 500, 1000, 2000, 4000], [250, 500, 1000, 2600], [200])
+    """
+    sizes, size = [], FIRST
+    while CLOSE * size <= largest:
+        sizes.append(size)
+        size *= 2
+    return [*sizes, largest]
+
+
+@dataclass
+class Growth:
+    """The state of a fit that grows: the largest plan, and what was measured so far.
+
+    Parameters
+    ----------
+    rows : RowSet
+        The rows.
+    request, summed : Request
+        The parameters of the fit, and those that sizes are planned with.
+    last : Plan
+        The plan of the largest size.
+    solver : BaseSolver
+        Its solver.
+    """
+
+    rows: RowSet
+    request: Request
+    summed: Request
+    last: Plan
+    solver: BaseSolver
+
+    def run(self) -> Fit:
+        """Fit growing sizes; return the last."""
+        path = SizePath(squared=hasattr(self.request.targets, "classes"))
+        order = self._draw()
+        size, clock, widened = FIRST, Clock(), False
+        scored: Outcome | None = None  # the last one with scores, which chooses alpha for products
+        while True:
+            self._report(size)
+            start = time.perf_counter()
+            plan, solver = self._planned(size, widened)
+            by_moments = plan.form == "moments"
+            alpha = self.request.alpha
+            if alpha is None and not by_moments:
+                assert scored is not None
+                alpha = scored.alpha
+            clock = Clock(sum(clock.seconds.values()))
+            with clock.stage("basis"):
+                basis = fit_basis(self.rows, self.request, plan, np.sort(order[:size]))
+            solved = solve_rows(self.rows, self.request, (plan, solver), basis, alpha, clock)
+            if by_moments:
+                scored = solved.outcome
+                spread = float(solved.system.target_square @ solved.system.units)
+                self._limit(scored.alpha)
+                path = replace(path, largest=max(size, self.last.size), spread=spread)
+                widened = plan.precision == "float32" and basis.precision_ == "float64"
+            path = path.grown(size, self._error(solved), time.perf_counter() - start)
+            # Where most landmarks are in the span of the others, so are further ones.
+            if path.is_enough or basis.size < size / 2:
+                break
+            size = self._following(path)
+            del solved  # before the next one takes memory
+        assert scored is not None
+        found = leave_rows_out(self._as_asked(solved, clock))
+        reason = with_next_doubling(self.rows, self.summed, found.plan, path)
+        if basis.size < size / 2:
+            reason = f"{plan.reason}; further ones depend on these"
+        plan = replace(found.plan, reason=reason)
+        alphas, scores = scored.alphas, scored.scores
+        return replace(found, plan=plan, sizes=path, alphas=alphas, scores=scores)
+
+    def _draw(self) -> Array:
+        """Draw rows in random order, and estimate the kernel's parameters from the first ones."""
+        rows, kernel = self.rows, self.request.kernel
+        least = min(SAMPLE, rows.n_rows)
+        size = max(self.last.size, least)
+        order = random_order(rows.n_rows, size, self.request.seeds.basis())
+        if kernel.needs_rows and not kernel.pairwise:
+            sample = dense(rows.take(np.sort(order[:least])))
+            if rows.sent is not None:
+                rows.sent.record("bandwidth", 0, -(-sample.size // rows.sent.shards))
+            kernel = kernel.fitted(sample)
+            self.request = replace(self.request, kernel=kernel)
+            self.summed = replace(self.summed, kernel=kernel)
+        return order
+
+    def _planned(self, size: int, widened: bool) -> tuple[Plan, BaseSolver]:
+        """Return the plan of a size, and its solver."""
+        if size == self.last.size:
+            plan, solver = replace(self.last, pilot=None), self.solver
+        else:
+            solver = self.solver if self.solver.needs == "matrix" else Ridge()
+            small = self.last.basis.resized(size)
+            asked = replace(self.summed, basis=small, solver=solver, basis_reason=GROWN)
+            if asked.alpha is not None:  # its error is measured all the same
+                asked = replace(asked, alpha=None, criterion=AutoSelection())
+            plan = make_plan(self.rows, asked)
+        if widened and plan.form == "moments":  # so would these functions be
+            plan = replace(plan, precision="float64")
+        return plan, solver
+
+    def _error(self, solved: Solved) -> float:
+        """Return the mean squared error on left-out rows; NaN if it is not known."""
+        outcome, alpha = solved.outcome, solved.outcome.alpha
+        if solved.work.plan.form != "moments":
+            return float("nan")
+        if outcome.scores is not None:
+            assert outcome.alphas is not None
+            return float(outcome.scores.mean[outcome.alphas == alpha][0])
+        if solved.work.plan.size == self.last.size:  # nothing depends on it
+            return float("nan")
+        rng = self.request.seeds.solve()
+        return float(AutoSelection().score(solved.system, np.array([alpha]), rng).mean[0])
+
+    def _limit(self, alpha: float) -> None:
+        """Plan the largest size by moments if products would take too many steps."""
+        automatic = self.request.solver is None and self.last.form == "products"
+        if automatic and alpha < SMALLEST_ALPHA:
+            self.last, self.solver = plan_fit(self.rows, replace(self.summed, solver=Ridge()))
+
+    def _following(self, path: SizePath) -> int:
+        """Return the next size: the largest one if any smaller one would not be enough."""
+        size, largest = int(path.sizes[-1]), self.last.size
+        following = next(one for one in sizes_up_to(largest) if one > size)
+        # Products need no smaller sizes than the one that chooses alpha.
+        if self.last.form == "products" and size >= PILOT and not path.suffices(following):
+            return largest
+        return following
+
+    def _as_asked(self, solved: Solved, clock: Clock) -> Solved:
+        """Solve the last size once more by products, if the user asked for that."""
+        asked, plan = self.request.solver, solved.work.plan
+        if asked is None or asked.needs != "products" or plan.form == "products":
+            return solved
+        alpha = solved.outcome.alpha
+        small = plan.basis.resized(plan.size)
+        request = replace(self.summed, basis=small, alpha=alpha, basis_reason=plan.reason)
+        planned = replace(product_plan(self.rows, request), basis=plan.basis)
+        basis = solved.work.basis
+        return solve_rows(self.rows, self.request, (planned, asked), basis, alpha, clock)
+
+    def _report(self, size: int) -> None:
+        if self.request.progress is not None:
+            self.request.progress("size", 0, 0, "functions", f"{size:,} functions")
