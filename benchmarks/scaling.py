@@ -31,7 +31,7 @@ import sys
 from benchmarks.scaling import fitted, rows
 X, y = rows()
 start, stop = int(sys.argv[1]), int(sys.argv[2])
-fitted(X[:100], y[:100], 1)
+fitted(X[:1000], y[:1000], 1)
 print("ready", flush=True)
 sys.stdin.readline()
 fitted(X[start:stop], y[start:stop], int(sys.argv[3]))
@@ -107,7 +107,8 @@ def on_workers(workers: int, repeats: int) -> float:
         LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        fitted(X[:2000], y[:2000], SHARDS, client)  # imports, on the workers
+        client.run(__import__, "mercer")
+        fitted(X[:2000], y[:2000], SHARDS, client)
         timed = interleaved({f"{workers} workers": partial(fitted, X, y, SHARDS, client)}, repeats)
     return next(iter(timed.values())).median
 
