@@ -246,13 +246,15 @@ class Growth:
             self.last, self.solver = plan_fit(self.rows, replace(self.summed, solver=Ridge()))
 
     def _following(self, path: SizePath) -> int:
-        """Return the next size: the largest one if any smaller one would not be enough."""
+        """Return the next size: the largest one if smaller ones are no cheaper, or not enough."""
         size, largest = int(path.sizes[-1]), self.last.size
         following = next(one for one in sizes_up_to(largest) if one > size)
+        if self.last.form != "products" or size < PILOT:
+            return following
         # Products need no smaller sizes than the one that chooses alpha.
-        if self.last.form == "products" and size >= PILOT and not path.suffices(following):
-            return largest
-        return following
+        plan, _ = self._planned(following, widened=False)
+        dearer, most = (fit_seconds(self.rows, one, self.summed) for one in (plan, self.last))
+        return largest if most <= dearer or not path.suffices(following) else following
 
     def _as_asked(self, solved: Solved, clock: Clock) -> Solved:
         """Solve the last size once more by products, if the user asked for that."""

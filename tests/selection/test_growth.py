@@ -243,6 +243,21 @@ class TestTheModel:
         assert model.cv_results_ is not None
         np.testing.assert_allclose(model.predict(X), grown.predict(X), atol=0.05)
 
+    @pytest.mark.slow
+    def test_the_size_before_chooses_alpha_for_products(self):
+        rng = np.random.default_rng(0)
+        X = rng.random((6600, 2))
+        y = np.sin(60 * X[:, 0]) * np.cos(60 * X[:, 1]) + 0.01 * rng.standard_normal(6600)
+        model = KernelRegressor(Gaussian(0.03), solver="pcg", intervals=None, **PLAIN).fit(X, y)
+        assert model.size_path_.sizes.tolist() == [250, 500, 1000, 2200]
+        assert np.isfinite(model.size_path_.errors).tolist() == [True, True, True, False]
+        assert model.fit_.plan.form == "products"
+        assert model.fit_.plan.pilot is None
+        scores = model.cv_results_["mean_squared_error"]
+        assert model.alpha_ == model.cv_results_["alpha"][scores.argmin()]
+        assert scores.min() == model.size_path_.errors[2]
+        assert np.mean((model.predict(X) - y) ** 2) < 0.2 * scores.min()
+
     @pytest.mark.parametrize("solver", ["kcgm", "gradient_descent"])
     def test_steps_have_the_default_size(self, simple, solver):
         model = KernelRegressor(SMOOTH, AUTO, solver=solver, **PLAIN)
