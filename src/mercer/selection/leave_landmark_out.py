@@ -3,8 +3,8 @@
 A landmark drawn from the rows is at one of them. If only the row is left out, the function of its
 landmark stays, which no function does for a new row: rows at landmarks then have errors that new
 rows do not have, larger ones for rough kernels. So the coefficient ``c_i = t_i'v`` of the landmark
-is held at 0. In the coordinates of a decomposition of A, with ``F = (A + lambda)^-1``, this replaces
-F by
+is held at 0. With ``F = (A + lambda)^-1``, in the coordinates of a decomposition of A, this
+replaces F by
 
 .. math:: P_i = F - \\frac{F t_i t_i' F}{t_i' F t_i}
 
