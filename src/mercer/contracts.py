@@ -138,7 +138,7 @@ class System(Protocol):
 
     A system declares what it ``offers``, and a solver what it ``needs``:
 
-    - ``"matrix"``: ``cholesky(alpha)`` and ``spectrum``, a direct solve for any alpha;
+    - ``"matrix"``: ``cholesky(alpha)`` and ``decomposition``, a direct solve for any alpha;
     - ``"steps"``: ``at(alpha)`` with an inner product, for iterations that are stopped early;
     - ``"products"``: ``product(V)`` and ``precondition(R)`` for one alpha, never a matrix.
     """

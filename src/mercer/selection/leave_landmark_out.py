@@ -3,7 +3,8 @@
 A landmark drawn from the rows is at one of them. If only the row is left out, the function of its
 landmark stays, which no function does for a new row: rows at landmarks then have errors that new
 rows do not have, larger ones for rough kernels. So the coefficient ``c_i = t_i'v`` of the landmark
-is held at 0. With ``F = diag(1 / (s + lambda))`` in eigencoordinates this replaces F by
+is held at 0. With ``F = (A + lambda)^-1``, in the coordinates of a decomposition of A, this
+replaces F by
 
 .. math:: P_i = F - \\frac{F t_i t_i' F}{t_i' F t_i}
 
@@ -71,7 +72,6 @@ class LandmarkFormula:
 
     base: LeftOutFormula
     constraints: Array  # (landmarks in the sample, r): t_i
-    own: Array  # (landmarks in the sample, alphas): t_i'F t_i
     kept: float  # tau
     #: The labelled rows' weight, and ``F gbar`` (r, alphas) with the mean of g over them, if some
     #: rows have no label.
@@ -93,17 +93,16 @@ class LandmarkFormula:
             units = np.zeros((basis.size, number))
             units[np.flatnonzero(shared), np.arange(number)] = 1.0
             constraints = base.row_map(basis.vectors(units).T.astype(base.precision))
-        own = base.shifted.quadratic(constraints).astype(np.float64)
         total = system.total
         kept = min(0.5, FEW / max(1, total.target_rows))
         if total.target_rows == total.rows:
-            return landmark, cls(base, constraints, own, kept)
+            return landmark, cls(base, constraints, kept)
         mean = total.target_sum_h / total.target_weight
         labelled = system.coordinates_of(mean - system.mean_h)
         with_mean = system.decomposition.shifted(alphas).apply(
             np.repeat(labelled[:, None], len(alphas), axis=1)
         )
-        return landmark, cls(base, constraints, own, kept, total.target_weight, with_mean)
+        return landmark, cls(base, constraints, kept, total.target_weight, with_mean)
 
     @property
     def alphas(self) -> int:
@@ -117,16 +116,19 @@ class LandmarkFormula:
 
     def errors(self, H: Array, Y: Array, weight: Array, landmark: Array | None) -> Array:
         """Return the squared errors (rows, alphas) of rows left out one at a time."""
-        G, fitted, leverage = self.base.fitted(H, Y.shape[1])
+        assert landmark is not None
+        G, fitted = self.base.fitted(H, Y.shape[1])
+        at, others = np.flatnonzero(landmark >= 0), np.flatnonzero(landmark < 0)
+        t = self.constraints[landmark[at]]
+        forms = self.base.shifted.pairs(G[at], t)
+        own_leverage, across, own = (form.astype(np.float64) for form in forms)
+        leverage = np.empty((len(G), self.alphas))
+        leverage[others], leverage[at] = self.base.shifted.quadratic(G[others]), own_leverage
         mean = None
         if self.with_mean is not None:
             mean = G @ self.with_mean
         errors = self._squares(Y, weight, fitted, leverage, mean)
-        assert landmark is not None
-        at = np.flatnonzero(landmark >= 0)
         if len(at):
-            t, own = self.constraints[landmark[at]], self.own[landmark[at]]
-            across = self.base.shifted.bilinear(G[at], t).astype(np.float64)
             share = np.divide(across, own, out=np.zeros_like(own), where=own > 0)
             coefficient = (t @ self.base.solutions).reshape(len(at), -1, Y.shape[1])
             fitted, leverage = fitted[at] - share[:, :, None] * coefficient, leverage[at]

@@ -1,10 +1,11 @@
 """Leave-one-out from a second pass, for a basis of M functions.
 
-With eigendirections ``T = R U`` and ``g_i = T'(h(x_i) - m)``, the leverage of row i is
+In coordinates ``g_i = T'(h(x_i) - m)`` of a decomposition of A, the leverage of row i is
 
-.. math:: \\ell_i(\\lambda) = \\frac{w_i}{W}\\Big(1 + \\sum_j \\frac{g_{ij}^2}{s_j + \\lambda}\\Big)
+.. math:: \\ell_i(\\lambda) = \\frac{w_i}{W}\\big(1 + g_i' F g_i\\big), \\qquad
+          F = (T'AT + \\lambda)^{-1}
 
-(without the 1 if there is no intercept): one product per row for all alphas together. The score of
+(without the 1 if there is no intercept), where ``T'AT`` is diagonal or a band. The score of
 an alpha is a sum over rows,
 
 .. math:: \\frac1W \\sum_i w_i \\Big(\\frac{y_i - f(x_i)}{1 - \\ell_i(\\lambda)}\\Big)^2,
@@ -143,16 +144,17 @@ class LeftOutFormula:
             system.intercept,
         )
 
-    def fitted(self, H: Array, outputs: int) -> tuple[Array, Array, Array]:
-        """Return g (rows, r), ``g'F beta`` (rows, alphas, k) and ``g'Fg`` (rows, alphas)."""
+    def fitted(self, H: Array, outputs: int) -> tuple[Array, Array]:
+        """Return g (rows, r) and ``g'F beta`` (rows, alphas, k)."""
         G = self.row_map(H)
         G -= self.shift
         fitted = (G @ self.solutions).astype(np.float64).reshape(len(H), -1, outputs)
-        return G, fitted, self.shifted.quadratic(G).astype(np.float64)
+        return G, fitted
 
     def errors(self, H: Array, Y: Array, weight: Array, landmark: Array | None = None) -> Array:
         """Return the squared errors (rows, alphas) of rows left out one at a time."""
-        _, fitted, leverage = self.fitted(H, Y.shape[1])
+        G, fitted = self.fitted(H, Y.shape[1])
+        leverage = self.shifted.quadratic(G).astype(np.float64)
         leverage += self.intercept
         leverage *= (weight / self.weight)[:, None]
         residual = (Y - self.mean_y)[:, None, :] - fitted

@@ -9,6 +9,7 @@ Everything is done for all alphas together, block by block.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -132,22 +133,30 @@ class BandFactors:
 
     def quadratic(self, G: Array) -> Array:
         """Return ``g'(B + alpha)^-1 g`` for the rows of G, of shape (rows, alphas)."""
-        return self.bilinear(G, None)
-
-    def bilinear(self, G: Array, T: Array | None) -> Array:
-        """Return ``g'(B + alpha)^-1 t`` for pairs of rows of G and T (None: G itself)."""
         found = np.zeros((len(self.alphas), len(G)), dtype=G.dtype)
-        pair = G if T is None else np.vstack([G, T])
+        for half in self._halves(G):
+            found += np.einsum("aij,aij->aj", half, half)
+        return found.T
+
+    def pairs(self, G: Array, T: Array) -> tuple[Array, Array, Array]:
+        """Return ``g'Fg``, ``g'Ft`` and ``t'Ft`` for pairs of rows, ``F = (B + alpha)^-1``."""
+        found = np.zeros((3, len(self.alphas), len(G)), dtype=G.dtype)
+        for half in self._halves(np.vstack([G, T])):
+            g, t = half[:, :, : len(G)], half[:, :, len(G) :]
+            for form, (left, right) in zip(found, ((g, g), (g, t), (t, t)), strict=True):
+                form += np.einsum("aij,aij->aj", left, right)
+        return found[0].T, found[1].T, found[2].T
+
+    def _halves(self, G: Array) -> Iterator[Array]:
+        """Yield the blocks (alphas, w, rows) of ``L^-1 G'``, of which only one is kept."""
         start, before = 0, None
         for number, J in enumerate(self.inverse):
             stop = start + J.shape[1]
-            part = J @ np.ascontiguousarray(pair[:, start:stop].T)
+            part = J @ np.ascontiguousarray(G[:, start:stop].T)
             if before is not None:
                 part -= self.coupling[number - 1] @ before
-            left, right = part[:, :, : len(G)], part[:, :, -len(G) :]
-            found += np.einsum("aij,aij->aj", left, right)
+            yield part
             start, before = stop, part
-        return found.T
 
 
 def _inverses(L: Array) -> Array:

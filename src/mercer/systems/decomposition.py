@@ -43,8 +43,8 @@ class Shifted(Protocol):
     def quadratic(self, G: Array) -> Array:
         """Return ``g'(A + alpha)^-1 g`` for the rows of G, of shape (rows, alphas)."""
 
-    def bilinear(self, G: Array, T: Array) -> Array:
-        """Return ``g'(A + alpha)^-1 t`` for pairs of rows of G and T."""
+    def pairs(self, G: Array, T: Array) -> tuple[Array, Array, Array]:
+        """Return ``g'Fg``, ``g'Ft`` and ``t'Ft`` for pairs of rows, ``F = (A + alpha)^-1``."""
 
     def astype(self, precision: str) -> Shifted:
         """Return the same in another precision."""

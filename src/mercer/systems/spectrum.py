@@ -169,6 +169,6 @@ class Filters:
         """Return ``g'(s + alpha)^-1 g`` for the rows of G, of shape (rows, alphas)."""
         return np.asarray(np.square(G) @ self.inverse)
 
-    def bilinear(self, G: Array, T: Array) -> Array:
-        """Return ``g'(s + alpha)^-1 t`` for pairs of rows of G and T."""
-        return np.asarray((G * T) @ self.inverse)
+    def pairs(self, G: Array, T: Array) -> tuple[Array, Array, Array]:
+        """Return ``g'Fg``, ``g'Ft`` and ``t'Ft`` for pairs of rows, ``F = 1 / (s + alpha)``."""
+        return self.quadratic(G), np.asarray((G * T) @ self.inverse), self.quadratic(T)
