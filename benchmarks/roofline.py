@@ -146,7 +146,10 @@ def run(fits: tuple[tuple[int, int], ...] = FITS, page: Path = PAGE) -> list[obj
     machine.add(["exp, float32", f"{rates.exponentials / 1e9:.2f} G a second"])
     machine.add(["exp, float64", f"{rates.exponentials_wide / 1e9:.2f} G a second"])
     machine.add(["memory, copying", f"{rates.bandwidth / 1e9:.1f} GB a second"])
-    about = f"Measured by `python -m benchmarks roofline` on {joblib.cpu_count()} cores."
+    about = (
+        f"Measured by `python -m benchmarks roofline` on {joblib.cpu_count()} cores; other work on "
+        f"the machine makes shares uncertain, and may put them beyond 100%."
+    )
     parts: list[object] = [about, machine]
     for (rows, landmarks), all_stages in zip(fits, found, strict=True):
         parts.append(f"A fit of {rows:,} rows of 20 columns, {landmarks:,} landmarks, in float32:")

@@ -21,16 +21,16 @@ def main() -> None:
     for key, name, color in (("seconds", "fit", style.BLUE), ("predict", "predict", style.ORANGE)):
         seconds = np.array([one[key] for one in fits])
         left.loglog(rows, seconds, "o-", color=color, markersize=4)
-        say(left, rows[-2], seconds[-2], f"{name}, slope {slope(rows, seconds):.2f}", color)
+        say(left, rows[2], seconds[2], f"{name}, slope {slope(rows, seconds):.2f}", color)
         left.loglog(rows, seconds[-1] * rows / rows[-1], ":", color=style.LIGHT, linewidth=1)
     left.set(title="seconds; dotted: proportional to the rows", xlabel="rows")
-    peak = np.array([one["peak"] - one["before"] for one in fits]) / 1e6
+    peak = np.array([one["own"] for one in fits]) / 1e6
     data = rows * (record["columns"] + 1) * 8 / 1e6
     right.loglog(rows, data, ":", color=style.GRAY)
-    say(right, rows[-1], data[-1], "the rows themselves", style.GRAY)
+    say(right, rows[2], data[2], "the rows themselves", style.GRAY)
     right.loglog(rows, peak, "o-", color=style.GREEN, markersize=4)
     say(right, rows[2], peak[2], "peak of the fit", style.GREEN)
-    right.set(title="memory above import, in MB", xlabel="rows")
+    right.set(title="memory of the fit, in MB", xlabel="rows")
     for axes in (left, right):
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -14,13 +14,15 @@ def test_a_slope_is_that_of_a_power():
 
 
 def test_the_report_of_a_record_of_fits():
+    bytes_of = {"own": 4e7, "peak": 3e8, "before": 2e8}
+    times = {"seconds": 1e-5, "predict": 1e-6, "processor": 2e-5, "predict processor": 2e-6}
     fits = [
-        {"rows": n, "seconds": n / 1e5, "predict": n / 1e6, "peak": 3e8, "before": 2e8}
+        {"rows": n, **{key: n * each for key, each in times.items()}, **bytes_of}
         for n in linear.ROWS
     ]
     record = {"columns": 20, "landmarks": 500, "limit": "400MB", "fits": fits}
     _, table, slopes = linear.report(json.loads(json.dumps(record)))
-    assert "| 1,600,000 | 16.00 s | 10.0 s | 1.60 s | 100 MB |" in str(table)
+    assert "| 1,600,000 | 16.00 s | 10.0 s | 1.60 s | 40 MB | 100 MB |" in str(table)
     assert "is 1.00 for fits (1.00 over the last three) and 1.00 for predictions" in slopes
 
 
