@@ -193,7 +193,7 @@ def test_the_scale_of_weights_does_not_matter(basis):
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
 def test_a_sample_of_rows_without_labels_is_all_rows():
     X, Y, _ = data(False)
-    drawn = np.random.default_rng(0).choice(30, size=2, replace=False, shuffle=False)
+    drawn = np.random.default_rng([0, 1]).choice(30, size=2, replace=False, shuffle=False)
     y = Y[:, 0].copy()
     y[drawn] = np.nan
     basis = Landmarks(sampling=X[:8])
