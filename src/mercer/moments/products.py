@@ -31,7 +31,7 @@ SLICES = 8
 #: More than one column is padded to a multiple of this.
 PADDED = 4
 #: Arrays from this many bytes on have memory of their own.
-LARGE = 2**26
+LARGE = 2**22
 
 
 def padded_columns(outputs: int) -> int:
@@ -39,7 +39,7 @@ def padded_columns(outputs: int) -> int:
     return 1 if outputs == 1 else -(-outputs // PADDED) * PADDED
 
 
-def _large(shape: tuple[int, int], dtype: str) -> Array:
+def large_array(shape: tuple[int, int], dtype: str) -> Array:
     """Return an uninitialized array, in small pages of private memory.
 
     NumPy asks for huge pages. Virtual machines return those to their host as soon as they are free,
@@ -148,7 +148,7 @@ class RowProducts:
     ) -> None:
         self.shard, self.targets, self.basis, self.reading = shard, targets, basis, reading
         source = shard.source
-        self.kept = _large((source.n_rows, basis.size), basis.precision_) if keep else None
+        self.kept = large_array((source.n_rows, basis.size), basis.precision_) if keep else None
         self._n_rows = source.n_rows
         self._dealt: tuple[int, Array] | None = None
         self.sums = self._read(source)

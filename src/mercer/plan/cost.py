@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Expected number of steps of an iterative solve.
+#: Expected number of steps of an iterative solve, with as many sampled rows as functions in the
+#: preconditioner, or with its usual rank for the full kernel; more rows save steps by a square root.
 STEPS = 30
+#: Sampled rows of a preconditioner, landmarks included, in multiples of the number of functions.
+MULTIPLES = (1, 2, 3, 4, 6, 8)
 #: Below this many seconds, moments are used without comparing them with products.
 NEGLIGIBLE = 5.0
 #: How many times faster products must be.
@@ -30,15 +33,16 @@ class Speeds:
     outer, factor, narrow : float
         Multiply-adds per second of sums of outer products in float32, of factorizations in
         float64, and of products with a few columns.
-    value, column : float
-        Seconds for a kernel value, and more for each column of X.
+    value, column, stored : float
+        Seconds for a kernel value, and more for each column of X; for reading a stored one.
     """
 
     outer: float = 1.0e11
     factor: float = 2.2e10
-    narrow: float = 3.0e10
+    narrow: float = 4.0e10
     value: float = 3.0e-9
     column: float = 2.5e-11
+    stored: float = 1.3e-10
 
     def evaluation(self, n_rows: float, size: float, n_features: int) -> float:
         """Return the seconds for the values of ``size`` functions at ``n_rows`` rows."""
@@ -77,16 +81,38 @@ def product_seconds(
     keep: bool,
     open_alpha: bool,
     speeds: Speeds = TYPICAL,
+    sample: int = 0,
 ) -> float:
-    """Return the seconds for a preconditioner from the landmarks, and for steps by products."""
-    prepare = 2 * float(size) ** 3 / 6 / speeds.factor
-    columns = outputs if outputs < 4 else -(-outputs // 8) * 8
-    steps = STEPS * 2 * n_rows * float(size) * columns / speeds.narrow
-    passes = 1 if keep else STEPS + 1
+    """Return the seconds for a preconditioner from a sample, and for steps by products.
+
+    The first M sampled rows are landmarks, which cost nothing; the others are whitened and summed.
+    """
+    more = max(0, sample - size)
+    prepare = 3 * float(size) ** 3 / 12 / speeds.factor
+    prepare += 1.7 * speeds.sums(more, size, n_features)
+    columns = outputs if outputs == 1 else -(-outputs // 4) * 4
+    steps = STEPS * (size / max(size, sample)) ** 0.5
+    step = n_rows * float(size) * (2 * columns / speeds.narrow + speeds.stored)
+    passes = 1 if keep else steps + 1
     pilot = 0.0
     if open_alpha:
         pilot = direct_seconds(n_rows, min(size, PILOT), n_features, True, True, speeds)
-    return prepare + steps + passes * speeds.evaluation(n_rows, size, n_features) + pilot
+    evaluations = passes * speeds.evaluation(n_rows, size, n_features)
+    return prepare + steps * step + evaluations + pilot
+
+
+def sampled_rows(n_rows: int, size: int, n_features: int, outputs: int, keep: bool) -> int:
+    """Return how many rows a preconditioner for landmarks is worth: M if these are enough.
+
+    >>> sampled_rows(100_000, 5000, 54, 1, True), sampled_rows(1_000_000, 5000, 54, 7, True)
+    (5000, 40000)
+    """
+    return min(
+        (size * multiple for multiple in MULTIPLES if multiple == 1 or size * multiple < n_rows),
+        key=lambda sample: product_seconds(
+            n_rows, size, n_features, outputs, keep, False, sample=sample
+        ),
+    )
 
 
 def full_direct_seconds(

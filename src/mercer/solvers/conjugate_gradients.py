@@ -24,8 +24,9 @@ REFRESH_STEPS = 60
 #: Between two exact residuals, fast products must at least halve it; otherwise they are abandoned.
 PROGRESS = 0.5
 
-#: A direction whose norm, relative to the largest, is below this is only rounding.
-DEPENDENT = 1e-20
+#: Of columns of norm 1, a direction with a squared norm below this is only rounding; so is what is
+#: left of a column outside the space if its squared norm, relative to all of it, is below INSIDE.
+DEPENDENT, INSIDE = 1e-10, 1e-24
 #: Eigenvalues of the projected system below this, relative to the largest, are rounding.
 ROUNDING = 1e-13
 #: Steps used to estimate the rate of convergence, and the slowest rate accepted.
@@ -66,12 +67,16 @@ class _Subspace:
     def fresh(self, Z: Array, PZ: Array) -> tuple[Array, Array]:
         """Return the part of Z outside the space, orthonormal in P, and P times it."""
         for _ in range(2):  # once is not enough if Z is almost inside the space
+            whole = np.einsum("ij,ij->j", Z, PZ)
             known = self.PV.T @ Z
             Z, PZ = Z - self.V @ known, PZ - self.PV @ known
+            norms = np.einsum("ij,ij->j", Z, PZ)
+            outside = norms > INSIDE * np.abs(whole)
+            roots = np.sqrt(norms[outside])
+            Z, PZ = Z[:, outside] / roots, PZ[:, outside] / roots
+            # Columns of noise that look new would get a norm in P that is not theirs.
             values, vectors = np.linalg.eigh(Z.T @ PZ)
-            kept = values > DEPENDENT * values.max(initial=0.0)
-            if not kept.any():  # all of Z is in the space, to rounding
-                return Z[:, kept], PZ[:, kept]
+            kept = values > DEPENDENT
             turn = vectors[:, kept] / np.sqrt(values[kept])
             Z, PZ = Z @ turn, PZ @ turn
         return Z, PZ
