@@ -8,10 +8,13 @@ gives a path of alphas. Measured speeds (:mod:`mercer.plan.machine`) predict sec
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 #: Expected number of steps of an iterative solve, with as many sampled rows as functions in the
-#: preconditioner, or with its usual rank for the full kernel; more rows save steps by a square root.
-STEPS = 30
+#: preconditioner (more rows save steps by a square root), and of one with the full kernel.
+STEPS, FULL_STEPS = 30, 40
+#: Residuals in float64 of a solve with the full kernel, and how much longer they take to evaluate.
+EXACT, WIDER = 3, 4
 #: Sampled rows of a preconditioner, landmarks included, in multiples of the number of functions.
 MULTIPLES = (1, 2, 3, 4, 6, 8)
 #: Below this many seconds, moments are used without comparing them with products.
@@ -91,7 +94,7 @@ def product_seconds(
     prepare = 3 * float(size) ** 3 / 12 / speeds.factor
     prepare += 1.7 * speeds.sums(more, size, n_features)
     columns = outputs if outputs == 1 else -(-outputs // 4) * 4
-    steps = STEPS * (size / max(size, sample)) ** 0.5
+    steps = STEPS * sqrt(size / max(size, sample))
     step = n_rows * float(size) * (2 * columns / speeds.narrow + speeds.stored)
     passes = 1 if keep else steps + 1
     pilot = 0.0
@@ -124,11 +127,23 @@ def full_direct_seconds(
 
 
 def full_product_seconds(
-    n_rows: float, n_features: int, rank: int, open_alpha: bool, speeds: Speeds = TYPICAL
+    n_rows: float,
+    n_features: int,
+    rank: int,
+    open_alpha: bool,
+    speeds: Speeds = TYPICAL,
+    share: float = 0.0,
 ) -> float:
-    """Return the seconds for pivoted Cholesky, and for steps that evaluate half the kernel."""
+    """Return the seconds for pivoted Cholesky, and for steps with half of the kernel.
+
+    A ``share`` of its values is stored. Residuals in float64 evaluate all of them. An alpha from a
+    pilot fit may be so small that float32 fails, and half of the steps are in float64.
+    """
     factor = 2 * n_rows * float(rank) ** 2 / speeds.factor
-    prepare = speeds.evaluation(n_rows, rank, n_features) + factor
-    steps = STEPS * speeds.evaluation(n_rows, n_rows / 2, n_features)
+    evaluation = speeds.evaluation(n_rows, n_rows / 2, n_features)
+    prepare = WIDER * speeds.evaluation(n_rows, rank, n_features) + factor
+    exact = FULL_STEPS / 2 if open_alpha else EXACT
+    stored = n_rows * n_rows / 2 * (2 / speeds.narrow + speeds.stored)
+    step = share * stored + (1.0 - share) * evaluation
     pilot = direct_seconds(n_rows, PILOT, n_features, True, True, speeds) if open_alpha else 0.0
-    return prepare + steps + pilot
+    return prepare + evaluation + FULL_STEPS * step + exact * WIDER * evaluation + pilot

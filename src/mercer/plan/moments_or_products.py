@@ -68,8 +68,18 @@ def _moment_seconds(rows: Shape, plan: Plan, request: Request) -> float:
 def _product_seconds(rows: Shape, plan: Plan, request: Request) -> float:
     n_rows, columns, open_alpha = rows.n_rows, rows.n_features, request.open_alpha
     if plan.basis.dual:
-        return cost.full_product_seconds(n_rows, columns, plan.sample, open_alpha)
-    return cost.product_seconds(n_rows, plan.size, columns, request.outputs, plan.keep, open_alpha)
+        width = 4 if plan.precision == "float32" else 8
+        share = plan.stored / stored_bytes(n_rows, width)
+        return cost.full_product_seconds(n_rows, columns, plan.sample, open_alpha, share=share)
+    return cost.product_seconds(
+        n_rows,
+        plan.size,
+        columns,
+        request.outputs,
+        plan.keep,
+        open_alpha,
+        sample=plan.sample,
+    )
 
 
 def product_plan(rows: Shape, request: Request) -> Plan:

@@ -20,7 +20,7 @@ from mercer.contracts import Array, PreconditionedSystem, Solution, Status, Step
 #: The residual is recomputed exactly each time it has fallen by this factor.
 REFRESH = 1e-3
 #: ... or after this many steps.
-REFRESH_STEPS = 60
+REFRESH_STEPS = 30
 #: Between two exact residuals, fast products must at least halve it; otherwise they are abandoned.
 PROGRESS = 0.5
 
@@ -31,6 +31,8 @@ DEPENDENT, INSIDE = 1e-10, 1e-24
 ROUNDING = 1e-13
 #: Steps used to estimate the rate of convergence, and the slowest rate accepted.
 DELAY, SLOWEST = 4, 0.9
+#: Eigenvalues of the preconditioned system below this have no part in what a residual says.
+SMALLEST = 1e-6
 #: Stop after this many steps without progress.
 STALLED = 40
 #: The largest dimension of the space before a restart.
@@ -156,12 +158,21 @@ class _Iteration:
         self.base = self.solution
         self.right = self.b - self.system.product(self.solution, exact=True)
 
-    def _renew(self) -> None:
-        """Recompute the residual; switch to float64 if float32 makes no progress."""
-        self._take_over()
+    def _measure(self) -> None:
+        """Take the residual of the base as that of the solution."""
         self.residual, self.Z = self.right, self.system.precondition(self.right)
         self.energy = np.einsum("ij,ij->j", self.residual, self.Z)
+
+    def _renew(self) -> None:
+        """Recompute the residual; switch to float64 if float32 makes no progress."""
+        before = self.base, self.right
+        self._take_over()
+        self._measure()
         if not np.all(self.energy <= np.maximum(self.target, PROGRESS**2 * self.renewed)):
+            if np.max(self.energy / self.renewed) > 1.0:  # worse: go back
+                self.base, self.right = before
+                self.solution = self.base
+                self._measure()
             self.fast, self.note = False, "; switched to float64 because float32 made no progress"
             self.space = _Subspace(len(self.b))
         self.renewed, self.renewed_at = self.energy, self.step
@@ -265,19 +276,17 @@ def _squared_errors(energy: Array, smallest: float, gains: list[Array]) -> Array
     """Return an estimate of ``||x - x*||_A^2`` for each column, from two sources.
 
     ``2 b'x - x'Ax`` is below its optimum by the squared error (Hestenes and Stiefel, 1952): its
-    growth over the last steps is extrapolated, which is too low where convergence pauses. And with
-    the smallest eigenvalue t < 1 of ``P^-1 A``, known from the space, the squared norm ``r'P^-1 r``
-    of the residual is between t times the squared error and, but for a small factor, the squared
-    error itself (Meurant and Tichy, 2013): the geometric mean of these bounds. The larger of the
-    two is returned. In the first steps, t is not known well enough for less than the upper bound.
+    growth over the last steps is extrapolated, which is too low where convergence pauses. And the
+    squared error is at most ``r'P^-1 r / t``, with the smallest eigenvalue t of ``P^-1 A``, which
+    the space knows from above. The larger of the two is returned.
     """
+    bound = np.maximum(energy, 0.0) / max(smallest, SMALLEST)
     if len(gains) <= DELAY + 1:
-        return np.asarray(np.maximum(energy, 0.0) / smallest)
+        return np.asarray(bound)
     last = np.maximum(gains[-1] - gains[-2], 0.0)
     before = np.maximum(gains[-1 - DELAY] - gains[-2 - DELAY], last)
     rate = np.clip(last / np.maximum(before, np.finfo(float).tiny), 1e-6, SLOWEST) ** (1 / DELAY)
-    coming = last * rate / (1.0 - rate)
-    return np.asarray(np.maximum(coming, np.maximum(energy, 0.0) / np.sqrt(smallest)))
+    return np.asarray(np.maximum(last * rate / (1.0 - rate), bound))
 
 
 def _stalled(residuals: list[float]) -> bool:

@@ -4,7 +4,8 @@
 
 preconditioned by ``F F' + N`` with a randomly pivoted Cholesky factor F of K, inverted by
 
-.. math:: (F F' + N)^{-1} = N^{-1} - N^{-1} F\\, (I + F' N^{-1} F)^{-1} F' N^{-1}.
+.. math:: (F F' + N)^{-1} = N^{-1/2} \\big(I - G\\, (I + G'G)^{-1} G'\\big) N^{-1/2}, \\qquad
+          G = N^{-1/2} F.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class KernelProducts:
 
         places = ((tile, stored.find(tile) if stored else None) for tile in _tiles(n_rows))
         lanes = Lanes(lambda: np.zeros(padded.shape)).run(places, add)
-        return np.asarray(sum(lanes)[:outputs].T)
+        return np.asarray(np.sum(lanes, axis=0)[:outputs].T)
 
     def _against(self, precision: Precision) -> list[Any]:
         """Return one evaluation function per column of tiles."""
@@ -254,9 +255,9 @@ class KernelProductSystem:
         # At alpha = 0 nothing is added to K, but the preconditioner needs a positive diagonal.
         trace = float(np.einsum("ij,ij->", F, F))
         self.ridge = (alpha * self.weight / weight)[:, None]
-        self._inverse = 1.0 / np.maximum(self.ridge, 1e-12 * max(trace, 1e-300))
-        self._F = F
-        inner = (F * self._inverse).T @ F
+        self._root = 1.0 / np.sqrt(np.maximum(self.ridge, 1e-12 * max(trace, 1e-300)))
+        self._scaled = F * self._root
+        inner = self._scaled.T @ self._scaled
         np.einsum("ii->i", inner)[...] += 1.0
         self._factor = cho_factor(inner, lower=True, overwrite_a=True)
 
@@ -271,10 +272,9 @@ class KernelProductSystem:
 
     def precondition(self, R: Array) -> Array:
         """Return ``(F F' + N)^-1 R``."""
-        scaled = self._inverse * R
-        return np.asarray(
-            scaled - self._inverse * (self._F @ cho_solve(self._factor, self._F.T @ scaled))
-        )
+        scaled = self._root * R
+        known = self._scaled @ cho_solve(self._factor, self._scaled.T @ scaled)
+        return np.asarray(self._root * (scaled - known))
 
     def coefficients(self, value: Array) -> tuple[Array, Array]:
         """Return coefficients (n, k) with ``sum a = 0``, and the intercept (k,)."""
