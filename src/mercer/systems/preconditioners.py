@@ -32,6 +32,9 @@ from mercer.sampling import uniform_indices
 
 #: Up to this many functions, the preconditioner is factored in float64.
 WIDE = 8000
+#: If all pivots of Gamma, relative to the largest, are above this, values of other rows are
+#: whitened; smaller ones magnify their rounding.
+WHITENED = 1e-7
 #: Rows of the sample, and of the Gram matrix, processed at a time.
 BLOCK = 1024
 #: Share of K(x, x) / n' that is added to the penalty of the sample.
@@ -135,7 +138,8 @@ class LandmarkPreconditioner:
         inner, _ = square(self.factor, lower=1)
         number = size = len(self.factor)
         trace = float(np.trace(inner, dtype=np.float64)) / size  # the mean of K(z, z)
-        if X is not None:
+        pivots = self.factor.diagonal() ** 2
+        if X is not None and pivots.min() > WHITENED * pivots.max():
             inner = self._with_rows(inner, basis, X, weight)
             number += X.shape[0]
         inner /= number
