@@ -123,10 +123,14 @@ def _preconditioner(
     rows, request, plan, basis = work.rows, work.request, work.plan, work.basis
     assert work.alpha is not None
     whole = plan.sample >= rows.n_rows
-    if isinstance(basis, Landmarks) and not whole:
+    by_landmarks = isinstance(basis, Landmarks) and not whole
+    wanted = plan.sample - basis.size if by_landmarks else plan.sample
+    if by_landmarks and wanted <= 0:
         return LandmarkPreconditioner(basis, work.alpha, attempts)
     rng = request.seeds.solve()
-    sample, weight = sample_rows(rows, request.targets, plan.reading, plan.sample, rng)
+    sample, weight = sample_rows(rows, request.targets, plan.reading, wanted, rng)
+    if by_landmarks:
+        return LandmarkPreconditioner(basis, work.alpha, attempts, sample, weight)
     return SamplePreconditioner(basis, sample, weight, work.alpha, request.intercept, whole)
 
 
@@ -142,7 +146,7 @@ def by_kernel_products(work: Work) -> KernelProductSystem:
         F, _ = pivoted_cholesky(kernel, points, plan.sample, request.seeds.solve())
     products: KernelProducts | ShardedKernelProducts
     if rows.one_place:
-        products = KernelProducts(kernel, points, plan.precision)
+        products = KernelProducts(kernel, points, plan.precision, plan.stored)
     else:
         products = ShardedKernelProducts(rows, kernel, points, plan.precision)
     present = np.maximum(weight, ABSENT)

@@ -17,7 +17,11 @@ from mercer.rows.rowset import Placed
 from mercer.rows.shards import Shard
 from mercer.sampling import pivoted_cholesky
 from mercer.systems import ProductSystem
-from mercer.systems.by_kernel_products import KernelProducts, KernelProductSystem
+from mercer.systems.by_kernel_products import (
+    KernelProducts,
+    KernelProductSystem,
+    stored_bytes,
+)
 from mercer.systems.preconditioners import LandmarkPreconditioner, SamplePreconditioner
 from pairs import over_pairs
 
@@ -124,6 +128,23 @@ def test_landmarks_as_the_sample(alike):
     np.testing.assert_allclose(inverse, inverse.T, rtol=1e-6)
 
 
+@over_pairs(precision=["float32", "float64"], weight=[None, W[100:160]])
+def test_landmarks_and_more_rows_as_the_sample(precision, weight):
+    """(Gamma^2 + H'WH) / n' + lambda' Gamma, with weights of mean 1."""
+    basis = fitted(Landmarks(sampling=X[:30]), precision)
+    rows = X[100:160]
+    found = LandmarkPreconditioner(basis, 0.01, 1, rows, weight)
+    gram, H = basis.gram(), basis.evaluate(rows).astype(float)
+    if weight is not None:
+        H *= np.sqrt(weight / weight.mean())[:, None]
+    P = (gram @ gram + H.T @ H) / 90 + (0.01 + 0.25 / 90) * gram
+    V = RNG.standard_normal((basis.size, 2))
+    close = 1e-7 if precision == "float64" else 2e-3
+    np.testing.assert_allclose(gram @ found(P @ V), gram @ V, atol=close)
+    inverse = V.T @ found(V)
+    np.testing.assert_allclose(inverse, inverse.T, rtol=1e-9)
+
+
 def test_dependent_landmarks_are_factored_with_a_shift():
     basis = fitted(Landmarks(sampling=np.repeat(X[:10], 3, axis=0)), for_products=True)
     assert LandmarkPreconditioner(basis, 0.01, attempts=1).factor is None
@@ -174,6 +195,22 @@ def test_kernel_products_are_those_with_the_kernel_matrix(exact, monkeypatch):
     np.testing.assert_allclose(
         KernelProducts(Precomputed(), K, "float64").product(V, exact), K @ V, atol=1e-10
     )
+
+
+@over_pairs(precision=["float32", "float64"], share=[0.0, 0.4, 1.0], columns=[1, 3])
+def test_stored_tiles_are_those_evaluated_anew(precision, share, columns, monkeypatch):
+    """As many as fit; the same bits as without, in the first product and in later ones."""
+    monkeypatch.setattr(mercer.systems.by_kernel_products, "TILE_ROWS", 64)
+    monkeypatch.setattr(mercer.systems.by_kernel_products, "TILE_COLUMNS", 150)
+    monkeypatch.setattr(mercer.systems.by_kernel_products, "SLICE", 50)
+    V = RNG.standard_normal((len(X), columns))
+    room = int(share * stored_bytes(len(X), np.dtype(precision).itemsize))
+    kept, anew = KernelProducts(KERNEL, X, precision, room), KernelProducts(KERNEL, X, precision)
+    for exact in (False, False, True):
+        np.testing.assert_array_equal(kept.product(V, exact), anew.product(V, exact))
+    used = sum(one.values.nbytes for one in kept._stored._places.values())
+    assert used <= room
+    assert share < 1.0 or used == room
 
 
 @pytest.mark.parametrize("intercept", [False, True])

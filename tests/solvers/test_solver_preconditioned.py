@@ -50,6 +50,48 @@ def test_it_solves_to_the_tolerance(outputs, mixed):
     np.testing.assert_allclose(A @ found.value, b, atol=1e-7)
 
 
+@pytest.mark.parametrize("tolerance", [1e-1, 1e-2, 1e-3, 1e-5])
+@pytest.mark.parametrize("condition", [1e2, 1e4, 1e6])
+def test_convergence_means_an_error_below_the_tolerance(tolerance, condition):
+    """Also where convergence pauses: for the eigenvalues that the preconditioner overestimates."""
+    A, b = spread(120, condition), np.random.default_rng(3).standard_normal((120, 2))
+    coarse = A + 10.0 / condition * np.eye(120)  # as with the larger penalty of a sample
+    for inverse in (None, np.linalg.inv(coarse)):
+        found = conjugate_gradients(Dense(A, b, inverse), tolerance, 500)
+        assert found.status is Status.CONVERGED
+        exact = np.linalg.solve(A, b)
+        for j in range(2):
+            column = slice(j, j + 1)
+            whole = float(exact[:, j] @ A @ exact[:, j])
+            error = np.sqrt(energy(A, b[:, column], found.value[:, column]) / whole)
+            assert error <= tolerance
+        assert "estimated relative error" in found.reason
+
+
+def test_it_does_not_go_far_beyond_the_tolerance():
+    A, b = spread(60, 1e3), np.random.default_rng(1).standard_normal((60, 1))
+    inverse = np.linalg.inv(A + 1e-2 * np.eye(60))
+    found = conjugate_gradients(Dense(A, b, inverse), 1e-3, 100)
+    assert np.sqrt(energy(A, b, found.value) / float(np.sum(b * np.linalg.solve(A, b)))) > 1e-5
+
+
+def test_dependent_right_hand_sides_add_no_directions():
+    """Scores of classes add up to a constant: what rounding leaves of that is not a direction."""
+    A, b = spread(60, 1e4), np.random.default_rng(1).standard_normal((60, 2))
+    stacked = np.hstack([b, -b.sum(axis=1, keepdims=True)])
+    widths = []
+
+    class Counted(Dense):
+        def product(self, V, exact):
+            widths.append(V.shape[1])
+            return super().product(V, exact)
+
+    found = conjugate_gradients(Counted(A, stacked), 1e-4, 100)
+    assert found.status is Status.CONVERGED
+    assert widths[:10] == [2] * 10  # later ones include products with all solutions
+    np.testing.assert_allclose(A @ found.value, stacked, atol=1e-3)
+
+
 def test_a_good_preconditioner_takes_one_step():
     A, b = spread(30, 1e6), np.ones((30, 1))
     found = conjugate_gradients(Dense(A, b, np.linalg.inv(A)), 1e-6, 10)

@@ -24,30 +24,31 @@ from mercer.validation import check_overflow
 
 #: Rows of stored values per product: a few megabytes, so that they stay in cache.
 SLICE = 256
-
+#: The same for values that are converted to float64 first.
+EXACT_SLICE = 64
 #: Number of such slices that a thread takes at a time.
 SLICES = 8
-#: Columns are padded to a multiple of this.
-PADDED = 8
-#: Arrays from this many bytes on use huge pages.
-HUGE = 2**26
+#: More than one column is padded to a multiple of this.
+PADDED = 4
+#: Arrays from this many bytes on have memory of their own.
+LARGE = 2**22
 
 
 def padded_columns(outputs: int) -> int:
     """Return the number of columns, at least ``outputs``, with which BLAS is fastest."""
-    return outputs if outputs < PADDED // 2 else -(-outputs // PADDED) * PADDED
+    return 1 if outputs == 1 else -(-outputs // PADDED) * PADDED
 
 
-def _large(shape: tuple[int, int], dtype: str) -> Array:
-    """Return an uninitialized array, in huge pages if the system supports them.
+def large_array(shape: tuple[int, int], dtype: str) -> Array:
+    """Return an uninitialized array, in small pages of private memory.
 
-    Paging in gigabytes 4 kB at a time takes longer than the arithmetic.
+    NumPy asks for huge pages. Virtual machines return those to their host as soon as they are free,
+    and to get gigabytes of them back takes longer than the arithmetic.
     """
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    if size < HUGE or sys.platform != "linux":
+    if size < LARGE or sys.platform != "linux":
         return np.empty(shape, dtype=dtype)
-    memory = mmap.mmap(-1, size)
-    memory.madvise(mmap.MADV_HUGEPAGE)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return np.frombuffer(memory, dtype=dtype).reshape(shape)
 
 
@@ -115,6 +116,15 @@ class FoldSums:
         return VectorSums(self.cross[:, k], self.sum_h[:, k], self.sum_y[k], no_squares, weight, 0)
 
 
+def _add_cross(total: Array, H: Array, right: Array) -> None:
+    """Add ``right' H`` to a sum, in float64: its rounding would stay in the solution."""
+    columns = np.zeros((padded_columns(right.shape[1]), len(H)))
+    columns[: right.shape[1]] = right.T
+    for start in range(0, len(H), EXACT_SLICE):
+        part = slice(start, start + EXACT_SLICE)
+        total += (columns[:, part] @ H[part].astype(np.float64, copy=False))[: right.shape[1]]
+
+
 class RowProducts:
     """Products ``S c`` with the sums S of a shard's rows, without forming S.
 
@@ -138,7 +148,7 @@ class RowProducts:
     ) -> None:
         self.shard, self.targets, self.basis, self.reading = shard, targets, basis, reading
         source = shard.source
-        self.kept = _large((source.n_rows, basis.size), basis.precision_) if keep else None
+        self.kept = large_array((source.n_rows, basis.size), basis.precision_) if keep else None
         self._n_rows = source.n_rows
         self._dealt: tuple[int, Array] | None = None
         self.sums = self._read(source)
@@ -152,7 +162,7 @@ class RowProducts:
 
         def make() -> dict[str, Any]:
             return {
-                "cross": np.zeros((size, outputs + 1)),
+                "cross": np.zeros((outputs + 1, size)),
                 "y": np.zeros(outputs),
                 "yy": np.zeros(outputs),
                 "weight": 0.0,
@@ -163,9 +173,7 @@ class RowProducts:
         def add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
             H = self._evaluate(piece[0], sums)
             right = self._weighted(H, piece, sums)
-            for start in range(0, len(H), SLICE):
-                part = slice(start, start + SLICE)
-                sums["cross"] += H[part].astype(np.float64).T @ right[part]
+            _add_cross(sums["cross"], H, right)
             sums["y"] += right[:, -1] @ right[:, :-1]
             sums["yy"] += np.einsum("ij,ij->j", right[:, :-1], right[:, :-1])
 
@@ -177,7 +185,7 @@ class RowProducts:
         # Overflow is detected and reported below.
         with np.errstate(over="ignore", invalid="ignore"), self.shard.naming():
             lanes = Lanes(make, self.reading.lanes).run(self._blocks(source), add, report)
-        total = sum(lane["cross"] for lane in lanes)
+        total = sum(lane["cross"] for lane in lanes).T
         check_overflow(total, self.basis.precision_)
         parts = [part for lane in lanes for part in lane["parts"]]
         return VectorSums(
@@ -239,7 +247,8 @@ class RowProducts:
 
         def make() -> dict[str, Any]:
             shape = (folds, outputs + 1)
-            return {"cross": np.zeros((size, *shape)), "y": np.zeros(shape), "weight": 0, "rows": 0}
+            cross = np.zeros((folds * (outputs + 1), size))
+            return {"cross": cross, "y": np.zeros(shape), "weight": 0, "rows": 0}
 
         def add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
             block, Y = piece
@@ -251,13 +260,14 @@ class RowProducts:
                 H = self.kept[block.start : block.start + block.n_rows]
             right = root[:, None] * np.hstack([Y, np.ones((len(Y), 1))])
             own = places[block.start : block.start + block.n_rows]
-            for k in range(folds):
-                at = np.flatnonzero(own == k)
-                sums["cross"][:, k] += H[at].astype(np.float64).T @ right[at]
-                sums["y"][k] += right[at, -1] @ right[at]
+            inside = own[:, None] == np.arange(folds)
+            by_fold = inside[:, :, None] * right[:, None, :]
+            _add_cross(sums["cross"], H, by_fold.reshape(len(H), -1))
+            sums["y"] += np.einsum("i,ikj->kj", right[:, -1], by_fold)
 
         lanes = Lanes(make, self.reading.lanes).run(self._blocks(self.shard.source), add)
-        cross, sums = sum(lane["cross"] for lane in lanes), sum(lane["y"] for lane in lanes)
+        cross = sum(lane["cross"] for lane in lanes).T.reshape(size, folds, outputs + 1)
+        sums = sum(lane["y"] for lane in lanes)
         return FoldSums(cross[:, :, :-1], cross[:, :, -1], sums[:, :-1], sums[:, -1])
 
     def product(self, c: Array, exact: bool = False, dealt: DealtFolds | None = None) -> Array:
@@ -279,9 +289,11 @@ class RowProducts:
         def make() -> dict[str, Any]:
             return {"sum": np.zeros((width, len(c))), "weight": 0.0, "rows": 0}
 
+        rows = EXACT_SLICE if exact else SLICE
+
         def add(sums: dict[str, Any], H: Array, first: int) -> None:
-            for start in range(0, len(H), SLICE):
-                part = H[start : start + SLICE].astype(padded.dtype, copy=False)
+            for start in range(0, len(H), rows):
+                part = H[start : start + rows].astype(padded.dtype, copy=False)
                 values = padded @ part.T
                 if places is not None:
                     own = places[first + start : first + start + len(part)]

@@ -8,9 +8,15 @@ gives a path of alphas. Measured speeds (:mod:`mercer.plan.machine`) predict sec
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
-#: Expected number of steps of an iterative solve.
-STEPS = 30
+#: Expected number of steps of an iterative solve, with as many sampled rows as functions in the
+#: preconditioner (more rows save steps by a square root), and of one with the full kernel.
+STEPS, FULL_STEPS = 30, 40
+#: Residuals in float64 of a solve with the full kernel, and how much longer they take to evaluate.
+EXACT, WIDER = 3, 4
+#: Sampled rows of a preconditioner, landmarks included, in multiples of the number of functions.
+MULTIPLES = (1, 2, 3, 4, 6, 8)
 #: Below this many seconds, moments are used without comparing them with products.
 NEGLIGIBLE = 5.0
 #: How many times faster products must be.
@@ -43,15 +49,16 @@ class Speeds:
     outer, factor, narrow : float
         Multiply-adds per second of sums of outer products in float32, of factorizations in
         float64, and of products with a few columns.
-    value, column : float
-        Seconds for a kernel value, and more for each column of X.
+    value, column, stored : float
+        Seconds for a kernel value, and more for each column of X; for reading a stored one.
     """
 
     outer: float = 1.0e11
     factor: float = 2.2e10
-    narrow: float = 3.0e10
+    narrow: float = 4.0e10
     value: float = 3.0e-9
     column: float = 2.5e-11
+    stored: float = 1.3e-10
 
     def evaluation(self, n_rows: float, size: float, n_features: int) -> float:
         """Return the seconds for the values of ``size`` functions at ``n_rows`` rows."""
@@ -90,16 +97,38 @@ def product_seconds(
     keep: bool,
     open_alpha: bool,
     speeds: Speeds = TYPICAL,
+    sample: int = 0,
 ) -> float:
-    """Return the seconds for a preconditioner from the landmarks, and for steps by products."""
-    prepare = 2 * float(size) ** 3 / 6 / speeds.factor
-    columns = outputs if outputs < 4 else -(-outputs // 8) * 8
-    steps = STEPS * 2 * n_rows * float(size) * columns / speeds.narrow
-    passes = 1 if keep else STEPS + 1
+    """Return the seconds for a preconditioner from a sample, and for steps by products.
+
+    The first M sampled rows are landmarks, which cost nothing; the others are whitened and summed.
+    """
+    more = max(0, sample - size)
+    prepare = 3 * float(size) ** 3 / 12 / speeds.factor
+    prepare += 1.7 * speeds.sums(more, size, n_features)
+    columns = outputs if outputs == 1 else -(-outputs // 4) * 4
+    steps = STEPS * sqrt(size / max(size, sample))
+    step = n_rows * float(size) * (2 * columns / speeds.narrow + speeds.stored)
+    passes = 1 if keep else steps + 1
     pilot = 0.0
     if open_alpha:
         pilot = direct_seconds(n_rows, min(size, PILOT), n_features, True, True, speeds)
-    return prepare + steps + passes * speeds.evaluation(n_rows, size, n_features) + pilot
+    evaluations = passes * speeds.evaluation(n_rows, size, n_features)
+    return prepare + steps * step + evaluations + pilot
+
+
+def sampled_rows(n_rows: int, size: int, n_features: int, outputs: int, keep: bool) -> int:
+    """Return how many rows a preconditioner for landmarks is worth: M if these are enough.
+
+    >>> sampled_rows(100_000, 5000, 54, 1, True), sampled_rows(1_000_000, 5000, 54, 7, True)
+    (5000, 40000)
+    """
+    return min(
+        (size * multiple for multiple in MULTIPLES if multiple == 1 or size * multiple < n_rows),
+        key=lambda sample: product_seconds(
+            n_rows, size, n_features, outputs, keep, False, sample=sample
+        ),
+    )
 
 
 def full_direct_seconds(
@@ -111,11 +140,23 @@ def full_direct_seconds(
 
 
 def full_product_seconds(
-    n_rows: float, n_features: int, rank: int, open_alpha: bool, speeds: Speeds = TYPICAL
+    n_rows: float,
+    n_features: int,
+    rank: int,
+    open_alpha: bool,
+    speeds: Speeds = TYPICAL,
+    share: float = 0.0,
 ) -> float:
-    """Return the seconds for pivoted Cholesky, and for steps that evaluate half the kernel."""
+    """Return the seconds for pivoted Cholesky, and for steps with half of the kernel.
+
+    A ``share`` of its values is stored. Residuals in float64 evaluate all of them. An alpha from a
+    pilot fit may be so small that float32 fails, and half of the steps are in float64.
+    """
     factor = 2 * n_rows * float(rank) ** 2 / speeds.factor
-    prepare = speeds.evaluation(n_rows, rank, n_features) + factor
-    steps = STEPS * speeds.evaluation(n_rows, n_rows / 2, n_features)
+    evaluation = speeds.evaluation(n_rows, n_rows / 2, n_features)
+    prepare = WIDER * speeds.evaluation(n_rows, rank, n_features) + factor
+    exact = FULL_STEPS / 2 if open_alpha else EXACT
+    stored = n_rows * n_rows / 2 * (2 / speeds.narrow + speeds.stored)
+    step = share * stored + (1.0 - share) * evaluation
     pilot = direct_seconds(n_rows, PILOT, n_features, True, True, speeds) if open_alpha else 0.0
-    return prepare + steps + pilot
+    return prepare + evaluation + FULL_STEPS * step + exact * WIDER * evaluation + pilot

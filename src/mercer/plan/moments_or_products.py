@@ -12,7 +12,7 @@ from mercer.plan.memory_limit import human_bytes, parse_memory
 from mercer.plan.plan import BLOCK_ENTRIES, Plan, Shape, chosen_basis, make_plan
 from mercer.request import Request
 from mercer.solvers import BaseSolver, PreconditionedCG, Ridge
-from mercer.systems.by_kernel_products import TILE_COLUMNS, TILE_ROWS
+from mercer.systems.by_kernel_products import TILE_COLUMNS, TILE_ROWS, stored_bytes
 from mercer.validation import MemoryLimitError
 
 #: The largest automatic rank of the full kernel's preconditioner.
@@ -73,8 +73,18 @@ def _moment_seconds(rows: Shape, plan: Plan, request: Request) -> float:
 def _product_seconds(rows: Shape, plan: Plan, request: Request) -> float:
     n_rows, columns, open_alpha = rows.n_rows, rows.n_features, request.open_alpha
     if plan.basis.dual:
-        return cost.full_product_seconds(n_rows, columns, plan.sample, open_alpha)
-    return cost.product_seconds(n_rows, plan.size, columns, request.outputs, plan.keep, open_alpha)
+        width = 4 if plan.precision == "float32" else 8
+        share = plan.stored / stored_bytes(n_rows, width)
+        return cost.full_product_seconds(n_rows, columns, plan.sample, open_alpha, share=share)
+    return cost.product_seconds(
+        n_rows,
+        plan.size,
+        columns,
+        request.outputs,
+        plan.keep,
+        open_alpha,
+        sample=plan.sample,
+    )
 
 
 def product_plan(rows: Shape, request: Request) -> Plan:
@@ -101,15 +111,22 @@ def product_plan(rows: Shape, request: Request) -> Plan:
         sample = min(rank, n_rows)
         tiles = cores * 8 * (2 + kernel.scratch) * TILE
         memory = 8 * n_rows * (3 * sample + 2 * columns) + space + tiles + 16 * sample**2
-        block_rows, keep = 1, False
+        block_rows, values = 1, stored_bytes(n_rows, width)
+        keep = solver.keep is True
+        stored = values if keep else min(values, max(0, limit - memory)) if solver.keep else 0
+        memory += stored
     else:
-        sample = min(n_rows, solver.preconditioner or 2 * size)
         block_rows = min(max(256, min(8192, BLOCK_ENTRIES // max(1, size))), max(1, n_rows))
         block = cores * block_rows * (size * (width + 8 * kernel.scratch) + 32 * columns)
         matrix = size**2 * (width + 16)
-        memory = matrix + block + space + 16 * sample * columns
-        values = n_rows * size * width
+        memory = matrix + block + space
+        values, stored = n_rows * size * width, 0
         keep = solver.keep is True or (solver.keep == "auto" and memory + values <= limit)
+        sample = solver.preconditioner or 2 * size
+        if solver.preconditioner is None and isinstance(chosen, Landmarks):
+            sample = cost.sampled_rows(n_rows, size, columns, outputs, keep)
+        sample = min(n_rows, sample)
+        memory += 16 * sample * columns
         memory += values if keep else 0
     if memory > limit:
         lower = "preconditioner of the solver" if chosen.dual else "n_components of the basis"
@@ -132,6 +149,7 @@ def product_plan(rows: Shape, request: Request) -> Plan:
         may_widen=dtype == "auto",
         sample=sample,
         keep=keep,
+        stored=int(stored),
         pilot=pilot,
         solver_reason="requested",
     )

@@ -68,6 +68,8 @@ class Plan:
         For a solve by products: rows of the preconditioner, or its rank; 0 for one by moments.
     keep : bool
         Whether a solve by products stores the basis values of all rows.
+    stored : int
+        Bytes for values of the full kernel that a solve by products stores.
     pilot : Plan or None
         The plan of a smaller fit that chooses alpha for a solve by products.
     solver_reason : str
@@ -87,6 +89,7 @@ class Plan:
     held_out: float | None = None
     sample: int = 0
     keep: bool = False
+    stored: int = 0
     pilot: Plan | None = None
     solver_reason: str = ""
 

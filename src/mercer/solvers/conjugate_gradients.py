@@ -24,54 +24,97 @@ REFRESH_STEPS = 30
 #: Between two exact residuals, fast products must at least halve it; otherwise they are abandoned.
 PROGRESS = 0.5
 
-#: A direction whose norm, relative to the largest, is below this is only rounding.
-DEPENDENT = 1e-20
+#: Of columns of norm 1, a direction with a squared norm below this is only rounding; so is what is
+#: left of a column outside the space if its squared norm, relative to all of it, is below INSIDE.
+DEPENDENT, INSIDE = 1e-10, 1e-24
 #: Eigenvalues of the projected system below this, relative to the largest, are rounding.
 ROUNDING = 1e-13
-#: Steps used to estimate the rate of convergence, the slowest rate accepted, and a residual small
-#: enough to skip the estimate.
-DELAY, SLOWEST, SURE = 4, 0.9, 1e-3
+#: Steps used to estimate the rate of convergence, and the slowest rate accepted.
+DELAY, SLOWEST = 4, 0.9
+#: Eigenvalues of the preconditioned system below this have no part in what a residual says.
+SMALLEST = 1e-6
 #: Stop after this many steps without progress.
 STALLED = 40
 #: The largest dimension of the space before a restart.
 WIDEST = 1500
+#: Columns for which a space first has room.
+ROOM = 64
 
 
 class _Subspace:
-    """A growing space V with ``V'PV = I``, and the products A V and P V."""
+    """A growing space V with ``V'PV = I``, the products A V and P V, and ``T = V'AV``."""
 
     def __init__(self, size: int) -> None:
-        self.V = self.AV = self.PV = np.zeros((size, 0))
+        self.width = 0
+        self._stored = [np.empty((size, ROOM), order="F") for _ in range(3)]
+        self._projected = np.empty((ROOM, ROOM))
+        #: The smallest eigenvalue of T.
+        self.smallest = 1.0
+
+    @property
+    def V(self) -> Array:
+        """The directions."""
+        return self._stored[0][:, : self.width]
+
+    @property
+    def AV(self) -> Array:
+        """A V."""
+        return self._stored[1][:, : self.width]
+
+    @property
+    def PV(self) -> Array:
+        """P V."""
+        return self._stored[2][:, : self.width]
 
     def fresh(self, Z: Array, PZ: Array) -> tuple[Array, Array]:
         """Return the part of Z outside the space, orthonormal in P, and P times it."""
         for _ in range(2):  # once is not enough if Z is almost inside the space
+            whole = np.einsum("ij,ij->j", Z, PZ)
             known = self.PV.T @ Z
             Z, PZ = Z - self.V @ known, PZ - self.PV @ known
+            norms = np.einsum("ij,ij->j", Z, PZ)
+            outside = norms > INSIDE * np.abs(whole)
+            roots = np.sqrt(norms[outside])
+            Z, PZ = Z[:, outside] / roots, PZ[:, outside] / roots
+            # Columns of noise that look new would get a norm in P that is not theirs.
             values, vectors = np.linalg.eigh(Z.T @ PZ)
-            kept = values > DEPENDENT * values.max(initial=0.0)
-            if not kept.any():  # all of Z is in the space, to rounding
-                return Z[:, kept], PZ[:, kept]
+            kept = values > DEPENDENT
             turn = vectors[:, kept] / np.sqrt(values[kept])
             Z, PZ = Z @ turn, PZ @ turn
         return Z, PZ
 
     def add(self, Z: Array, AZ: Array, PZ: Array) -> None:
         """Add new directions to the space."""
-        self.V, self.AV = np.hstack([self.V, Z]), np.hstack([self.AV, AZ])
-        self.PV = np.hstack([self.PV, PZ])
+        old, new = self.width, self.width + Z.shape[1]
+        if new > len(self._projected):
+            self._grow(max(new, 3 * old // 2))
+        self.width = new
+        for stored, columns in zip(self._stored, (Z, AZ, PZ), strict=True):
+            stored[:, old:new] = columns
+        # A is symmetric, its products only to rounding: take the mean of both sides.
+        corner = (self.V.T @ AZ + self.AV.T @ Z) / 2
+        self._projected[:new, old:new] = corner
+        self._projected[old:new, :new] = corner.T
+
+    def _grow(self, room: int) -> None:
+        for number, old in enumerate(self._stored):
+            self._stored[number] = np.empty((len(old), room), order="F")
+            self._stored[number][:, : self.width] = old[:, : self.width]
+        projected = np.empty((room, room))
+        projected[: self.width, : self.width] = self._projected[: self.width, : self.width]
+        self._projected = projected
 
     def solve(self, right: Array, fast: bool) -> Array | None:
         """Return y with ``V'AV y = V'right``, or None if A is not positive on the space.
 
         With exact products it can only fail by rounding: such directions are dropped.
         """
-        projected = self.V.T @ self.AV
-        values, vectors = np.linalg.eigh((projected + projected.T) / 2)
+        values, vectors = np.linalg.eigh(self._projected[: self.width, : self.width])
         kept = values > (0.0 if fast else ROUNDING * values[-1])
         if (fast and not kept.all()) or not kept.any():
             return None
         values, vectors = values[kept], vectors[:, kept]
+        self.smallest = float(values[0])
         return np.asarray(vectors @ ((vectors.T @ (self.V.T @ right)) / values[:, None]))
 
 
@@ -97,32 +140,48 @@ class _Iteration:
         self.residuals = [_relative(self.energy, self.scale)]
         self.gains = [np.einsum("ij,ij->j", self.solution, self.b + self.residual)]
         self.space = _Subspace(len(self.b))
+        #: An upper bound of the smallest eigenvalue of ``P^-1 A``, from all spaces.
+        self.smallest = 1.0
+
+    def errors(self) -> Array:
+        """Return the estimated relative error of each column, in the norm of A."""
+        squared = _squared_errors(self.energy, self.smallest, self.gains)
+        whole = squared + np.maximum(self.gains[-1], 0.0)  # of the solution
+        return np.where(whole > 0, np.sqrt(squared / np.where(whole > 0, whole, 1.0)), 0.0)
 
     def converged(self) -> Array:
-        """Return, for each column, whether it has converged."""
-        return _converged(self.energy, self.target, self.gains, self.tolerance)
+        """Return, for each column, whether its residual and its error are small."""
+        return np.asarray((self.energy <= self.target) & (self.errors() <= self.tolerance))
 
     def _take_over(self) -> None:
         """Move the solution into the base, with an exact residual."""
         self.base = self.solution
         self.right = self.b - self.system.product(self.solution, exact=True)
 
-    def _renew(self) -> None:
-        """Recompute the residual; switch to float64 if float32 makes no progress."""
-        self._take_over()
+    def _measure(self) -> None:
+        """Take the residual of the base as that of the solution."""
         self.residual, self.Z = self.right, self.system.precondition(self.right)
         self.energy = np.einsum("ij,ij->j", self.residual, self.Z)
+
+    def _renew(self) -> None:
+        """Recompute the residual; switch to float64 if float32 makes no progress."""
+        before = self.base, self.right
+        self._take_over()
+        self._measure()
         if not np.all(self.energy <= np.maximum(self.target, PROGRESS**2 * self.renewed)):
+            if np.max(self.energy / self.renewed) > 1.0:  # worse: go back
+                self.base, self.right = before
+                self.solution = self.base
+                self._measure()
             self.fast, self.note = False, "; switched to float64 because float32 made no progress"
             self.space = _Subspace(len(self.b))
         self.renewed, self.renewed_at = self.energy, self.step
 
     def _directions(self) -> tuple[Array, Array]:
         """Return new directions, from the residuals of columns that have not converged."""
-        large = self.energy > self.target
-        open_ = large if large.any() else ~self.converged()
+        open_ = ~self.converged()
         new, P_new = self.space.fresh(self.Z[:, open_], self.residual[:, open_])
-        if new.shape[1] == 0 or self.space.V.shape[1] > WIDEST:
+        if new.shape[1] == 0 or self.space.width > WIDEST:
             self.space = _Subspace(len(self.b))
             self._take_over()
             Z = self.system.precondition(self.right)
@@ -148,6 +207,7 @@ class _Iteration:
         self.step += 1
         if y is None:
             return Status.BREAKDOWN
+        self.smallest = min(self.smallest, self.space.smallest)
         self.solution, self.residual = self.base + self.space.V @ y, self.right - self.space.AV @ y
         self.Z = self.system.precondition(self.residual)
         self.energy = np.einsum("ij,ij->j", self.residual, self.Z)
@@ -160,7 +220,9 @@ class _Iteration:
         self.residuals.append(_relative(self.energy, self.scale))
         if not self.fast and _stalled(self.residuals):
             self.note += "; rounding prevents further progress"
-            return Status.BREAKDOWN
+            # The residual is then all that can be asked for.
+            small = np.all(self.energy <= self.target)
+            return Status.CONVERGED if small else Status.BREAKDOWN
         return None
 
 
@@ -196,8 +258,9 @@ def conjugate_gradients(
             raise
         status = Status.INTERRUPTED
     reason = (
-        f"preconditioned conjugate gradients: {state.step} steps to a relative residual of "
-        f"{state.residuals[-1]:.1e} (tolerance {tolerance:g}){state.note}"
+        f"preconditioned conjugate gradients: {state.step} steps to an estimated relative error of "
+        f"{state.errors().max():.1e} (tolerance {tolerance:g}) and a relative residual of "
+        f"{state.residuals[-1]:.1e}{state.note}"
     )
     seconds = time.perf_counter() - began
     gain = np.einsum("ij,ij->j", state.solution, state.b + state.residual)
@@ -211,22 +274,21 @@ def _relative(energy: Array, scale: Array) -> float:
     return float(np.sqrt(np.max(np.maximum(energy[present], 0.0) / scale[present])))
 
 
-def _converged(energy: Array, target: Array, gains: list[Array], tolerance: float) -> Array:
-    """Return, for each column, whether the residual and the estimated error are small.
+def _squared_errors(energy: Array, smallest: float, gains: list[Array]) -> Array:
+    """Return an estimate of ``||x - x*||_A^2`` for each column, from two sources.
 
-    ``2 b'x - x'Ax`` is below its optimum by the squared error in the norm of A (Hestenes and
-    Stiefel, 1952); the remaining growth is extrapolated from the last steps. The residual by itself
-    is less reliable if the preconditioner has a larger penalty than the system.
+    ``2 b'x - x'Ax`` is below its optimum by the squared error (Hestenes and Stiefel, 1952): its
+    growth over the last steps is extrapolated, which is too low where convergence pauses. And the
+    squared error is at most ``r'P^-1 r / t``, with the smallest eigenvalue t of ``P^-1 A``, which
+    the space knows from above. The larger of the two is returned.
     """
-    small, sure = energy <= target, energy <= SURE**2 * target
+    bound = np.maximum(energy, 0.0) / max(smallest, SMALLEST)
     if len(gains) <= DELAY + 1:
-        return np.asarray(sure)
+        return np.asarray(bound)
     last = np.maximum(gains[-1] - gains[-2], 0.0)
     before = np.maximum(gains[-1 - DELAY] - gains[-2 - DELAY], last)
     rate = np.clip(last / np.maximum(before, np.finfo(float).tiny), 1e-6, SLOWEST) ** (1 / DELAY)
-    coming = last * rate / (1.0 - rate)
-    negligible = (coming <= tolerance**2 * np.abs(gains[-1])) | np.isinf(target)
-    return np.asarray(sure | (small & negligible))
+    return np.asarray(np.maximum(last * rate / (1.0 - rate), bound))
 
 
 def _stalled(residuals: list[float]) -> bool:

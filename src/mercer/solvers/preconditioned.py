@@ -14,26 +14,29 @@ class PreconditionedCG(BaseSolver):
 
     by conjugate gradients. For landmarks and random features (the system of FALKON: Rudi, Carratino
     and Rosasco, 2017) the preconditioner is the same problem on a sample of the rows, solved
-    directly; for the full kernel it is a randomly pivoted Cholesky factorization of K (Diaz,
-    Epperly, Frangella, Tropp and Webber, 2023). Products use float32 blocks where the plan does;
-    residuals are recomputed in float64 along the way, so that rounding cannot make a solution look
-    better than it is. If float32 makes no progress, the solver switches to float64.
+    directly, and landmarks are part of the sample; for the full kernel it is a randomly pivoted
+    Cholesky factorization of K (Diaz, Epperly, Frangella, Tropp and Webber, 2023). Products use
+    float32 blocks where the plan does; residuals are recomputed in float64 along the way, so that
+    rounding cannot make a solution look better than it is. If float32 makes no progress, the solver
+    switches to float64.
 
     Parameters
     ----------
     tolerance : float or None
         Stop when the relative error of f, in the norm that the fit minimizes, is below this; it is
-        estimated from the residual and the change over the last steps. None means 0.01 for a basis,
-        which is itself an approximation, and 1e-5 for the full kernel.
+        estimated from the residual, the smallest eigenvalue of the preconditioned system and the
+        change over the last steps, and ``fit_.solution.reason`` states it. None means 1e-3 for a
+        basis, which changes squared errors by a part in a million, and 1e-5 for the full kernel.
     max_steps : int
         The maximum number of steps.
     preconditioner : int or None
-        For random features and sketches, the number of sampled rows (None: twice the number of
-        functions); landmarks are their own sample. For the full kernel, the rank (None: n^(2/3), at
-        most 2000).
+        The number of sampled rows. None means twice the number of functions for random features
+        and sketches; for landmarks, as many rows, landmarks included, as the steps that they save
+        are worth. For the full kernel, the rank (None: n^(2/3), at most 2000).
     keep : "auto", True or False
-        Whether to store the basis values of all rows in memory, so that a step only reads them.
-        "auto" does so if they fit into the memory limit.
+        Whether to store values in memory, so that a step only reads them: the basis values of all
+        rows, or half of the kernel matrix in the precision of fast products. "auto" stores basis
+        values if all fit into the memory limit, and as much of the kernel matrix as fits.
     """
 
     needs = "products"

@@ -1,14 +1,16 @@
-"""The full kernel by products only: K is evaluated in tiles, and only half of it, by symmetry.
+"""The full kernel by products only: tiles of K, and only half of them, by symmetry.
 
 .. math:: (K + N)\\, a = y, \\qquad N = \\lambda W \\operatorname{diag}(1/w),
 
 preconditioned by ``F F' + N`` with a randomly pivoted Cholesky factor F of K, inverted by
 
-.. math:: (F F' + N)^{-1} = N^{-1} - N^{-1} F\\, (I + F' N^{-1} F)^{-1} F' N^{-1}.
+.. math:: (F F' + N)^{-1} = N^{-1/2} \\big(I - G\\, (I + G'G)^{-1} G'\\big) N^{-1/2}, \\qquad
+          G = N^{-1/2} F.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +21,7 @@ from scipy.linalg import cho_factor, cho_solve
 from mercer.contracts import Array, BlockKernel, Precision, Solution
 from mercer.engines import Lanes, count_numbers
 from mercer.kernels import Kernel
+from mercer.moments.products import large_array, padded_columns
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.systems.by_kernel_matrix import ABSENT
@@ -26,10 +29,14 @@ from mercer.systems.function_space import values_at
 
 #: Rows and columns of a tile.
 TILE_ROWS, TILE_COLUMNS = 1024, 4096
+#: Rows of a tile multiplied at a time from both sides: few enough to stay in cache.
+SLICE = 128
 
 
 class KernelProducts:
     """Products ``K(X, X) V`` in two precisions; only half of the symmetric K is evaluated.
+
+    Tiles for fast products are evaluated once and stored, as many as there is room for.
 
     Parameters
     ----------
@@ -39,52 +46,124 @@ class KernelProducts:
         The rows; for a precomputed kernel the kernel matrix itself.
     precision : "float32" or "float64"
         Precision of fast products.
+    room : int
+        Bytes for stored tiles.
     """
 
-    def __init__(self, kernel: Kernel, X: Array, precision: Precision) -> None:
+    def __init__(self, kernel: Kernel, X: Array, precision: Precision, room: int = 0) -> None:
         self.kernel, self.X, self.precision = kernel, X, precision
-        self._tiles: dict[str, list[Any]] = {}
+        self._blocks: dict[str, list[Any]] = {}
+        self._stored = _Store(0 if kernel.pairwise else room, precision)
 
     def product(self, V: Array, exact: bool) -> Array:
         """Return ``K V``, summed in float64."""
         precision: Precision = "float64" if exact else self.precision
-        n_rows = len(self.X)
-        narrow = V.astype(precision)
+        n_rows, outputs = V.shape
         blocks = self._against(precision)
+        stored = None if exact and precision != self.precision else self._stored
+        padded = np.zeros((padded_columns(outputs), n_rows), dtype=precision)
+        padded[:outputs] = V.T
 
-        def tiles() -> Any:
-            for number, column in enumerate(range(0, n_rows, TILE_COLUMNS)):
-                end = min(n_rows, column + TILE_COLUMNS)
-                for first, last in ((0, column), (column, end)):
-                    for row in range(first, last, TILE_ROWS):
-                        yield number, slice(row, min(last, row + TILE_ROWS)), slice(column, end)
+        def add(total: Array, placed: tuple[_Tile, _Stored | None]) -> None:
+            tile, known = placed
+            columns = tile.columns
+            K = np.empty((SLICE, columns.stop - columns.start), dtype=precision)
+            for start in range(tile.rows.start, tile.rows.stop, SLICE):
+                rows = slice(start, min(start + SLICE, tile.rows.stop))
+                if known is None:
+                    part = blocks[tile.number](rows, columns, K[: rows.stop - start])
+                else:
+                    place = known.values[start - tile.rows.start :][: rows.stop - start]
+                    part = place if known.filled else blocks[tile.number](rows, columns, place)
+                total[:, rows] += padded[:, columns] @ part.T
+                if rows.stop <= columns.start:  # strictly above the diagonal
+                    total[:, columns] += padded[:, rows] @ part
+            if known is not None:
+                known.filled = True
 
-        def add(total: Array, tile: tuple[int, slice, slice]) -> None:
-            number, rows, columns = tile
-            K = blocks[number](rows, columns)
-            total[rows] += K @ narrow[columns]
-            if rows.stop <= columns.start:  # strictly above the diagonal
-                total[columns] += K.T @ narrow[rows]
-
-        lanes = Lanes(lambda: np.zeros(V.shape)).run(tiles(), add)
-        return np.asarray(sum(lanes))
+        places = ((tile, stored.find(tile) if stored else None) for tile in _tiles(n_rows))
+        lanes = Lanes(lambda: np.zeros(padded.shape)).run(places, add)
+        return np.asarray(np.sum(lanes, axis=0)[:outputs].T)
 
     def _against(self, precision: Precision) -> list[Any]:
         """Return one evaluation function per column of tiles."""
-        if precision not in self._tiles:
+        if precision not in self._blocks:
             X, made = self.X, []
             for column in range(0, len(X), TILE_COLUMNS):
                 if self.kernel.pairwise:
-                    made.append(lambda rows, columns: X[rows, columns].astype(precision))
+                    made.append(partial(_taken, X))
                     continue
                 block = self.kernel.against(X[column : column + TILE_COLUMNS], precision)
-                made.append(partial(_tile, block, X))
-            self._tiles[precision] = made
-        return self._tiles[precision]
+                made.append(partial(_evaluated, block, X))
+            self._blocks[precision] = made
+        return self._blocks[precision]
 
 
-def _tile(block: BlockKernel, X: Array, rows: slice, columns: slice) -> Array:
-    return block(X[rows])
+@dataclass(frozen=True)
+class _Tile:
+    """A tile of K on or above its diagonal."""
+
+    number: int  # of its column of tiles
+    rows: slice
+    columns: slice
+
+
+def _tiles(n_rows: int) -> Iterator[_Tile]:
+    for number, column in enumerate(range(0, n_rows, TILE_COLUMNS)):
+        end = min(n_rows, column + TILE_COLUMNS)
+        for first, last in ((0, column), (column, end)):
+            for row in range(first, last, TILE_ROWS):
+                yield _Tile(number, slice(row, min(last, row + TILE_ROWS)), slice(column, end))
+
+
+@dataclass
+class _Stored:
+    """The place for the values of a tile, and whether they are there."""
+
+    values: Array
+    filled: bool = False
+
+
+class _Store:
+    """Memory for the first tiles that ask for it."""
+
+    def __init__(self, room: int, precision: Precision) -> None:
+        self.room, self.precision = room, precision
+        self._places: dict[tuple[int, int], _Stored] = {}
+
+    def find(self, tile: _Tile) -> _Stored | None:
+        """Return the place of a tile, or None if there is none."""
+        key = (tile.number, tile.rows.start)
+        if key not in self._places:
+            shape = (tile.rows.stop - tile.rows.start, tile.columns.stop - tile.columns.start)
+            size = shape[0] * shape[1] * np.dtype(self.precision).itemsize
+            if size > self.room:
+                return None
+            self.room -= size
+            self._places[key] = _Stored(large_array(shape, self.precision))
+        return self._places[key]
+
+
+def stored_bytes(n_rows: int, width: int) -> int:
+    """Return the bytes of all tiles, of values of this many bytes.
+
+    >>> stored_bytes(4096, 4), stored_bytes(8192, 4)
+    (67108864, 201326592)
+    """
+    tiles = -(-n_rows // TILE_COLUMNS)
+    return width * sum(
+        min(n_rows, (k + 1) * TILE_COLUMNS) * min(TILE_COLUMNS, n_rows - k * TILE_COLUMNS)
+        for k in range(tiles)
+    )
+
+
+def _evaluated(block: BlockKernel, X: Array, rows: slice, columns: slice, out: Array) -> Array:
+    return block(X[rows], out)
+
+
+def _taken(X: Array, rows: slice, columns: slice, out: Array) -> Array:
+    out[...] = X[rows, columns]
+    return out
 
 
 class ShardedKernelProducts:
@@ -176,9 +255,9 @@ class KernelProductSystem:
         # At alpha = 0 nothing is added to K, but the preconditioner needs a positive diagonal.
         trace = float(np.einsum("ij,ij->", F, F))
         self.ridge = (alpha * self.weight / weight)[:, None]
-        self._inverse = 1.0 / np.maximum(self.ridge, 1e-12 * max(trace, 1e-300))
-        self._F = F
-        inner = (F * self._inverse).T @ F
+        self._root = 1.0 / np.sqrt(np.maximum(self.ridge, 1e-12 * max(trace, 1e-300)))
+        self._scaled = F * self._root
+        inner = self._scaled.T @ self._scaled
         np.einsum("ii->i", inner)[...] += 1.0
         self._factor = cho_factor(inner, lower=True, overwrite_a=True)
 
@@ -193,10 +272,9 @@ class KernelProductSystem:
 
     def precondition(self, R: Array) -> Array:
         """Return ``(F F' + N)^-1 R``."""
-        scaled = self._inverse * R
-        return np.asarray(
-            scaled - self._inverse * (self._F @ cho_solve(self._factor, self._F.T @ scaled))
-        )
+        scaled = self._root * R
+        known = self._scaled @ cho_solve(self._factor, self._scaled.T @ scaled)
+        return np.asarray(self._root * (scaled - known))
 
     def coefficients(self, value: Array) -> tuple[Array, Array]:
         """Return coefficients (n, k) with ``sum a = 0``, and the intercept (k,)."""

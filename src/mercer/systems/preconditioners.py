@@ -3,13 +3,15 @@
 .. math:: P = \\frac{S'}{W'} - m'm'^\\top + \\lambda' \\Gamma, \\qquad
           \\lambda' = \\lambda + \\frac{\\overline{K(x, x)}}{4 n'}:
 
-in directions missing from the sample, one row contributes about that much to S/W. For landmarks the
-sample is the landmarks themselves, as in FALKON (Rudi, Carratino and Rosasco, 2017): S is then
-Gamma squared, and the inverse is a product of two commuting factors,
+in directions missing from the sample, one row contributes about that much to S/W. Landmarks are
+rows of the sample themselves, as in FALKON (Rudi, Carratino and Rosasco, 2017): their part of S' is
+Gamma squared. With values H of more rows,
 
-.. math:: \\Big(\\frac{\\Gamma^2}{M} + \\lambda' \\Gamma\\Big)^{-1}
-          = \\Gamma^{-1} \\Big(\\frac{\\Gamma}{M} + \\lambda' I\\Big)^{-1}
-          = L^{-T} \\Big(\\frac{L'L}{M} + \\lambda' I\\Big)^{-1} L^{-1}, \\qquad \\Gamma = LL'.
+.. math:: \\Big(\\frac{\\Gamma^2 + H'H}{n'} + \\lambda' \\Gamma\\Big)^{-1}
+          = L^{-T} \\Big(\\frac{L'L + L^{-1} H'H L^{-T}}{n'} + \\lambda' I\\Big)^{-1} L^{-1},
+          \\qquad \\Gamma = LL',
+
+where all eigenvalues of the matrix in parentheses are at least lambda', so that float32 is enough.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import blas, lapack
 
+from mercer.bases.orthogonalization import FLOAT32_PIVOT
 from mercer.contracts import Array, Reading, Rows, Targets
 from mercer.moments.products import padded_columns
 from mercer.rows.checked import checked_blocks
@@ -29,8 +32,9 @@ from mercer.sampling import uniform_indices
 
 #: Up to this many functions, the preconditioner is factored in float64.
 WIDE = 8000
-#: If all pivots of Gamma, relative to the largest, are above this, it is inverted directly.
-COMMUTING = 1e-7
+#: If all pivots of Gamma, relative to the largest, are above this, values of other rows are
+#: whitened; smaller ones magnify their rounding.
+WHITENED = 1e-7
 #: Rows of the sample, and of the Gram matrix, processed at a time.
 BLOCK = 1024
 #: Share of K(x, x) / n' that is added to the penalty of the sample.
@@ -92,7 +96,7 @@ class SamplePreconditioner:
 
 
 class LandmarkPreconditioner:
-    """``P = Gamma^2 / M + lambda' Gamma``: the landmarks are the sample.
+    """``P = (Gamma^2 + H'H) / n' + lambda' Gamma``: the landmarks and n' - M more rows.
 
     Parameters
     ----------
@@ -100,6 +104,8 @@ class LandmarkPreconditioner:
         The fitted basis.
     alpha : float
         The penalty of the system.
+    X, weight : rows and array, or None
+        More sampled rows and their weights.
     attempts : int
         How often to try a Cholesky factorization, each time with a larger diagonal shift.
 
@@ -109,29 +115,55 @@ class LandmarkPreconditioner:
         The Cholesky factor of Gamma; None if all attempts failed.
     """
 
-    def __init__(self, basis: Any, alpha: float, attempts: int = 1) -> None:
-        gram = basis.gram().T  # symmetric, and in Fortran order, so LAPACK makes no copy
-        size = len(gram)
-        diagonal = gram.diagonal().copy()
-        penalty = alpha + UNSEEN * float(np.mean(diagonal)) / size
+    def __init__(
+        self,
+        basis: Any,
+        alpha: float,
+        attempts: int = 1,
+        X: Rows | None = None,
+        weight: Array | None = None,
+    ) -> None:
         self.factor: Array | None = None
-        for attempt in range(attempts):
-            if attempt:  # any positive definite P will do: it costs steps, not accuracy
-                shift = size * np.finfo(np.float64).eps * 10**attempt
-                np.einsum("ii->i", gram)[...] = diagonal * (1.0 + shift)
-            factor, info = lapack.dpotrf(gram, lower=1, clean=1)
-            if info == 0:
-                self.factor = factor
-                break
+        if basis.precision_ == "float32":
+            self.factor = _coarse_factor(basis)
+        if self.factor is None:
+            # Symmetric, and in Fortran order, so LAPACK makes no copy.
+            self.factor = _shifted_factor(basis.gram().T, attempts)
         if self.factor is None:
             return
-        pivots = factor.diagonal() ** 2
-        # With rounding the factors no longer commute exactly, and Gamma^-1 magnifies the asymmetry.
-        self._commuting = bool(pivots.min() > COMMUTING * pivots.max())
-        inner = gram if self._commuting else factor.T @ factor
-        inner /= size
-        np.einsum("ii->i", inner)[...] += penalty
-        self._inner, _ = lapack.dpotrf(np.asfortranarray(inner), lower=1, overwrite_a=1, clean=0)
+        single = self.factor.dtype == np.float32
+        square, factorize = (
+            (lapack.slauum, lapack.spotrf) if single else (lapack.dlauum, lapack.dpotrf)
+        )
+        inner, _ = square(self.factor, lower=1)
+        number = size = len(self.factor)
+        trace = float(np.trace(inner, dtype=np.float64)) / size  # the mean of K(z, z)
+        pivots = self.factor.diagonal() ** 2
+        if X is not None and pivots.min() > WHITENED * pivots.max():
+            inner = self._with_rows(inner, basis, X, weight)
+            number += X.shape[0]
+        inner /= number
+        np.einsum("ii->i", inner)[...] += alpha + UNSEEN * trace / number
+        inner, _ = factorize(inner, lower=1, overwrite_a=1, clean=0)
+        # Factors may be coarse, but P must be the same matrix whenever it is applied.
+        self._inner = np.asarray(inner, dtype=np.float64, order="F")
+        self.factor = np.asarray(self.factor, dtype=np.float64, order="F")
+
+    def _with_rows(self, inner: Array, basis: Any, X: Rows, weight: Array | None) -> Array:
+        """Add ``L^-1 H'H L^-T`` to the lower triangle of a matrix."""
+        assert self.factor is not None
+        syrk, solve = blas.dsyrk, lapack.dtrtrs
+        if self.factor.dtype == np.float32:
+            syrk, solve = blas.ssyrk, lapack.strtrs
+        roots = None if weight is None else np.sqrt(weight / weight.mean())[:, None]
+        for start in range(0, X.shape[0], BLOCK):
+            rows = slice(start, start + BLOCK)
+            H = basis.evaluate(X[rows]).astype(self.factor.dtype, copy=False)
+            if roots is not None:
+                H *= roots[rows]
+            white, _ = solve(self.factor, H.T, lower=1, overwrite_b=1)
+            inner = syrk(1.0, white, beta=1.0, c=inner, lower=1, overwrite_c=1)
+        return np.asarray(inner)
 
     def __call__(self, R: Array) -> Array:
         """Return ``P^-1 R``."""
@@ -139,14 +171,32 @@ class LandmarkPreconditioner:
         outputs = R.shape[1]
         padded = np.zeros((len(R), padded_columns(outputs)), order="F")
         padded[:, :outputs] = R
-        if self._commuting:
-            found, _ = lapack.dpotrs(self._inner, padded, lower=1, overwrite_b=1)
-            found, _ = lapack.dpotrs(self.factor, found, lower=1, overwrite_b=1)
-            return np.asarray(found[:, :outputs])
-        white = solve_triangular(self.factor, padded, lower=True, check_finite=False)
+        white, _ = lapack.dtrtrs(self.factor, padded, lower=1, overwrite_b=1)
         white, _ = lapack.dpotrs(self._inner, white, lower=1, overwrite_b=1)
-        found = solve_triangular(self.factor, white, lower=True, trans="T", check_finite=False)
+        found, _ = lapack.dtrtrs(self.factor, white, lower=1, trans=1, overwrite_b=1)
         return np.asarray(found[:, :outputs])
+
+
+def _coarse_factor(basis: Any) -> Array | None:
+    """Return the Cholesky factor of Gamma in float32, or None if that is too coarse."""
+    factor, info = lapack.spotrf(basis.fast_gram().T, lower=1, overwrite_a=1, clean=1)
+    pivots = factor.diagonal() ** 2
+    if info == 0 and pivots.min() > FLOAT32_PIVOT * pivots.max():
+        return np.asarray(factor)
+    return None
+
+
+def _shifted_factor(gram: Array, attempts: int) -> Array | None:
+    """Return the Cholesky factor of Gamma in float64, if need be with a larger diagonal."""
+    diagonal = gram.diagonal().copy()
+    for attempt in range(attempts):
+        if attempt:  # any positive definite P will do: it costs steps, not accuracy
+            shift = len(gram) * np.finfo(np.float64).eps * 10**attempt
+            np.einsum("ii->i", gram)[...] = diagonal * (1.0 + shift)
+        factor, info = lapack.dpotrf(gram, lower=1, clean=1)
+        if info == 0:
+            return np.asarray(factor)
+    return None
 
 
 def _sample_moments(basis: Any, X: Rows, weight: Array | None) -> tuple[Array, Array]:
