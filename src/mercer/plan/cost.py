@@ -15,8 +15,6 @@ from math import sqrt
 STEPS, FULL_STEPS = 30, 40
 #: Residuals in float64 of a solve with the full kernel, and how much longer they take to evaluate.
 EXACT, WIDER = 3, 4
-#: Sampled rows of a preconditioner, landmarks included, in multiples of the number of functions.
-MULTIPLES = (1, 2, 3, 4, 6, 8)
 #: Below this many seconds, moments are used without comparing them with products.
 NEGLIGIBLE = 5.0
 #: How many times faster products must be.
@@ -115,20 +113,6 @@ def product_seconds(
         pilot = direct_seconds(n_rows, min(size, PILOT), n_features, True, True, speeds)
     evaluations = passes * speeds.evaluation(n_rows, size, n_features)
     return prepare + steps * step + evaluations + pilot
-
-
-def sampled_rows(n_rows: int, size: int, n_features: int, outputs: int, keep: bool) -> int:
-    """Return how many rows a preconditioner for landmarks is worth: M if these are enough.
-
-    >>> sampled_rows(100_000, 5000, 54, 1, True), sampled_rows(1_000_000, 5000, 54, 7, True)
-    (5000, 40000)
-    """
-    return min(
-        (size * multiple for multiple in MULTIPLES if multiple == 1 or size * multiple < n_rows),
-        key=lambda sample: product_seconds(
-            n_rows, size, n_features, outputs, keep, False, sample=sample
-        ),
-    )
 
 
 def full_direct_seconds(

@@ -122,10 +122,9 @@ def product_plan(rows: Shape, request: Request) -> Plan:
         memory = matrix + block + space
         values, stored = n_rows * size * width, 0
         keep = solver.keep is True or (solver.keep == "auto" and memory + values <= limit)
-        sample = solver.preconditioner or 2 * size
-        if solver.preconditioner is None and isinstance(chosen, Landmarks):
-            sample = cost.sampled_rows(n_rows, size, columns, outputs, keep)
-        sample = min(n_rows, sample)
+        # Landmarks are a sample already, and no further rows leave a shard.
+        few = size if isinstance(chosen, Landmarks) else 2 * size
+        sample = min(n_rows, solver.preconditioner or few)
         memory += 16 * sample * columns
         memory += values if keep else 0
     if memory > limit:
