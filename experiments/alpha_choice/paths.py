@@ -89,20 +89,43 @@ def measure(
     )
 
 
+@dataclass(frozen=True)
+class EigenFormula:
+    """Rows in the eigencoordinates of a system, where ``F = diag(1 / (s + alpha))``."""
+
+    directions: Array  # T, of shape (M, r)
+    shift: Array  # m'T
+    filters: Array  # (r, alphas), 1 / (s + alpha)
+    solutions: Array  # (r, alphas * k)
+
+    @classmethod
+    def of(cls, system: MomentSystem, alphas: Array) -> EigenFormula:
+        """Compute it from the eigendecomposition of a system."""
+        spectrum = system.spectrum
+        kept = spectrum.values > 0
+        filters = np.stack([spectrum.filter(alpha)[kept] for alpha in alphas], axis=1)
+        solutions = np.hstack([f[:, None] * spectrum.beta[kept] for f in filters.T])
+        T = system.directions[:, kept]
+        return cls(T, system.mean_h @ T, filters, solutions)
+
+    def coordinates(self, H: Array) -> Array:
+        """Return the coordinates of rows of summed functions."""
+        return np.asarray(H @ self.directions - self.shift)
+
+
 def moment_rows(
     system: MomentSystem, basis: Landmarks, alphas: Array, part: Split, Y: Array
 ) -> tuple[Array, Array, Array]:
     """Return leverages and left-out errors of rows, and predictions (rows, alphas, k) for tests."""
-    formula = LeftOutFormula.of(system, alphas)
+    formula = EigenFormula.of(system, alphas)
     H = basis.orthogonalized(part.X)
-    left_out = formula.errors(H, Y, np.ones(len(Y)))
-    G = H @ formula.directions - formula.shift
+    G = formula.coordinates(H)
     leverage = (G**2 @ formula.filters + system.intercept) / system.weight
     predicted = [
-        (basis.orthogonalized(part.X_test[at : at + BLOCK]) @ formula.directions - formula.shift)
-        @ formula.solutions
+        formula.coordinates(basis.orthogonalized(part.X_test[at : at + BLOCK])) @ formula.solutions
         for at in range(0, len(part.X_test), BLOCK)
     ]
+    left_out = LeftOutFormula.of(system, alphas).errors(H, Y, np.ones(len(Y)))
     shape = (len(part.X_test), len(alphas), Y.shape[1])
     return leverage, left_out, np.vstack(predicted).reshape(shape) + system.mean_y
 
@@ -115,10 +138,10 @@ def without_landmarks(
     With ``t_i`` the row of the map from eigencoordinates to coefficients, the inverse
     ``F = diag(1 / (s + alpha))`` becomes ``F - F t t'F / t'Ft``.
     """
-    formula, basis = LeftOutFormula.of(system, alphas), system.basis
+    formula, basis = EigenFormula.of(system, alphas), system.basis
     at = basis.indices_
     t = basis.coefficients(formula.directions)
-    G = basis.orthogonalized(part.X[at]) @ formula.directions - formula.shift
+    G = formula.coordinates(basis.orthogonalized(part.X[at]))
     across, own = (G * t) @ formula.filters, t**2 @ formula.filters
     leverage = (G**2 @ formula.filters - across**2 / own + system.intercept) / system.weight
     shape = (len(at), len(alphas), -1)

@@ -67,8 +67,10 @@ class Fit:
         If a precision was asked for, predictions have it.
         """
         basis = self.basis
-        auto = basis.precision_ == "float64" and self.plan.may_widen and basis.size >= MANY
-        if auto and basis.narrow_noise(self.coefficients) <= NARROW:
+        exact = basis.dual or basis.precision_ != "float64" or not self.plan.may_widen
+        if exact or basis.size < MANY:
+            return basis.precision_
+        if basis.narrow_noise(self.coefficients) <= NARROW:
             return "float32"
         return basis.precision_
 

@@ -134,18 +134,18 @@ def test_warnings_are_lines(run, csv):
 
 
 def test_what_weights_mean_is_an_option(run, csv):
-    """Only ratios matter to "relative": weights of 1 to 3, and ten times those."""
+    """Only ratios matter to "relative": weights of 1 to 3, and a hundredth of those."""
     common = ("--target", "stars", "--task", "regression", *FEATURES, "--weight", "weight", *GCV)
     frame = pd.read_csv(csv)
-    frame.assign(weight=10 * frame.weight).to_csv("tenfold.csv", index=False)
+    frame.assign(weight=0.01 * frame.weight).to_csv("hundredth.csv", index=False)
     found = {}
     for kind in ("frequency", "relative"):
-        for name in (str(csv), "tenfold.csv"):
+        for name in (str(csv), "hundredth.csv"):
             result = run("fit", name, *common, "--weight-type", kind, "--out", "m", "--json")
             assert result.exit_code == 0, result.output
             found[kind, name] = json.loads(result.stdout)["alpha"]
-    assert found["relative", str(csv)] == found["relative", "tenfold.csv"]
-    assert found["frequency", str(csv)] != found["frequency", "tenfold.csv"]
+    assert found["relative", str(csv)] == pytest.approx(found["relative", "hundredth.csv"])
+    assert found["frequency", str(csv)] != found["frequency", "hundredth.csv"]
     refused = run("fit", csv, *common, "--weight-type", "often")
     assert refused.exit_code == 2
     assert "--weight-type" in refused.stderr

@@ -94,6 +94,7 @@ def test_queries_longer_than_a_block(rows, monkeypatch):
     y = X[:, 0] + 5 * qid
     wanted = ranker().fit(X, y, qid).predict(NEW)
     monkeypatch.setattr(mercer.plan.plan, "BLOCK_ENTRIES", rows * len(POINTS))
+    monkeypatch.setattr(mercer.plan.plan, "SUMMED_ROWS", 512)
     model = ranker().fit(X, y, qid)
     assert model.fit_.plan.block_rows <= max(512, rows)
     np.testing.assert_allclose(model.predict(NEW), wanted, rtol=1e-8, atol=1e-9)

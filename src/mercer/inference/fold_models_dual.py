@@ -51,6 +51,8 @@ class DualInverse:
         ones = None
         if system.intercept:
             ones = P.sum(axis=1)
+            if not ones.sum() > 0:  # rows that are equal to rounding
+                return None
             P -= np.outer(ones, ones / ones.sum())
         return cls(P, ones, system.Y)
 
