@@ -51,8 +51,11 @@ LEADING, MORE_LEADING, SMALL_PIVOT = 64, 256, 1e-5
 #: sums in float64, times the pivot at q, over the smallest pivot, must stay below the smallest
 #: eigenvalue.
 GROWTH = 1e19
-#: Predecessors that a function is freed of.
-NEIGHBORS = 32
+#: The fewest and the most predecessors that a function is freed of, and functions for each of them:
+#: the more functions there are, the closer they are to each other, and the less this costs.
+FEWEST, MOST, FUNCTIONS_EACH = 12, 32, 160
+#: A function that keeps more than this share of its norm beside all predecessors stays as it is.
+INDEPENDENT = 0.2
 #: Functions less correlated than this are left as they are.
 CLOSE = 0.3
 #: Functions processed at a time.
@@ -171,7 +174,7 @@ def leading_size(factor: Array, precision: Precision) -> int:
 
 
 def nearest_predecessors(
-    gram: Array, leading: Array, number: int = NEIGHBORS
+    gram: Array, leading: Array, pivots: Array, number: int = MOST
 ) -> tuple[Array, Array]:
     """Return N (m, k) and w (m, k) of the functions that q leading ones leave.
 
@@ -181,6 +184,8 @@ def nearest_predecessors(
         Gamma, in the order of the functions.
     leading : array of shape (r, q)
         The first columns of L.
+    pivots : array of shape (r - q,)
+        What all predecessors leave of the squared norms of the other functions.
     number : int
         How many predecessors to look for.
 
@@ -193,7 +198,7 @@ def nearest_predecessors(
     Examples
     --------
     >>> gram = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.9], [0.0, 0.9, 1.0]])
-    >>> neighbors, weights = nearest_predecessors(gram, np.zeros((3, 0)))
+    >>> neighbors, weights = nearest_predecessors(gram, np.zeros((3, 0)), np.array([1, 1, 0.19]))
     >>> int(neighbors[2, weights[2] > 0].item()), weights[2].max().round(6).item()
     (1, 0.9)
     """
@@ -216,6 +221,7 @@ def nearest_predecessors(
         strength[np.arange(before) >= rows[:, None]] = -1.0
         best = np.argpartition(-strength, number - 1, axis=1)[:, :number]
         close = np.take_along_axis(strength, best, axis=1) > CLOSE
+        close &= (pivots[rows] < INDEPENDENT * diagonal[rows])[:, None]
         right = np.where(close, np.take_along_axis(own, best, axis=1), 0.0)
         among = rest[best[:, :, None], best[:, None, :]]
         among = np.where(close[:, :, None] & close[:, None, :], among, 0.0)
@@ -264,9 +270,12 @@ class Orthogonalization:
 
         In float64 q functions are enough: what is left has digits to spare.
         """
-        leading = factor[:, : leading_size(factor, precision)]
-        number = NEIGHBORS if precision == "float32" else 0
-        return cls(factor, precision, *nearest_predecessors(gram, leading, number))
+        q = leading_size(factor, precision)
+        number = min(MOST, max(FEWEST, len(factor) // FUNCTIONS_EACH))
+        if precision == "float64":
+            number = 0
+        pivots = np.diagonal(factor)[q:] ** 2
+        return cls(factor, precision, *nearest_predecessors(gram, factor[:, :q], pivots, number))
 
     def apply(self, H: Array) -> Array:
         """Turn values of h (rows, r) into values of the orthogonalized functions, in place.
