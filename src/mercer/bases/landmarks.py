@@ -73,10 +73,8 @@ class Landmarks(OrthogonalizedBasis):
     -----
     In the theory, rows are drawn independently with probabilities proportional to their scores, and
     a row that is drawn again adds nothing to the span. Here every row is drawn at most once, so
-    that M landmarks are M functions; rows with large scores are then a little less frequent
-    relative to others than their scores. Weights ``1 / p_i`` of landmarks, which matrix
-    approximations have, would scale the functions and leave their span, the penalty and so the fit
-    as they are: there are none.
+    that M landmarks are M functions. Weights ``1 / p_i`` of landmarks would scale the functions and
+    leave their span, the penalty and so the fit as they are: there are none.
 
     Examples
     --------
@@ -112,9 +110,8 @@ class Landmarks(OrthogonalizedBasis):
         """Return M before any memory limit: ``n_components`` or the default, at most the rows."""
         if not isinstance(self.sampling, str):
             return len(self.sampling)
-        if self.grows:
-            return min(DEFAULT_SIZE, n_rows)
-        return min(self._asked_size(n_rows, DEFAULT_SIZE), n_rows)
+        size = DEFAULT_SIZE if self.grows else self._asked_size(n_rows, DEFAULT_SIZE)
+        return min(size, n_rows)
 
     def theory_size(self, n_rows: int, exponents: Exponents) -> int:
         """Return ``n^(alpha/(2r+gamma))``, or with gamma for alpha by leverage, at most n.
@@ -143,10 +140,9 @@ class Landmarks(OrthogonalizedBasis):
         """Whether an estimator grows M while errors on left-out rows fall."""
         auto = isinstance(self.n_components, str) and self.n_components == AUTO
         if auto and not (isinstance(self.sampling, str) and self.sampling == "uniform"):
-            message = (
+            raise ValueError(
                 "n_components='auto' of Landmarks needs sampling='uniform': use it, or a number"
             )
-            raise ValueError(message)
         return auto
 
     def uniform_sample(self, n_rows: int) -> int:
