@@ -26,7 +26,8 @@ class PreconditionedCG(BaseSolver):
         Stop when the relative error of f, in the norm that the fit minimizes, is below this; it is
         estimated from the residual, the smallest eigenvalue of the preconditioned system and the
         change over the last steps, and ``fit_.solution.reason`` states it. None means 1e-3 for a
-        basis, which changes squared errors by a part in a million, and 1e-5 for the full kernel.
+        basis, which changes squared errors by a part in a million, and 1e-5 for the full kernel;
+        ``solver="auto"`` asks for 0.01 of a basis.
     max_steps : int
         The maximum number of steps.
     preconditioner : int or None
