@@ -126,11 +126,13 @@ def _preconditioner(
     by_landmarks = isinstance(basis, Landmarks) and not whole
     wanted = plan.sample - basis.size if by_landmarks else plan.sample
     if by_landmarks and wanted <= 0:
-        return LandmarkPreconditioner(basis, work.alpha, attempts)
+        return LandmarkPreconditioner(basis, work.alpha, request.intercept, attempts)
     rng = request.seeds.solve()
     sample, weight = sample_rows(rows, request.targets, plan.reading, wanted, rng)
     if by_landmarks:
-        return LandmarkPreconditioner(basis, work.alpha, attempts, sample, weight)
+        return LandmarkPreconditioner(
+            basis, work.alpha, request.intercept, attempts, sample, weight
+        )
     return SamplePreconditioner(basis, sample, weight, work.alpha, request.intercept, whole)
 
 

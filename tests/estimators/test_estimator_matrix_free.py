@@ -91,7 +91,7 @@ def test_functions_too_much_alike_for_float32_are_evaluated_in_float64(monkeypat
     monkeypatch.setattr(mercer.fit, "FACTORED", 0)
     smooth = {"kernel": Gaussian(2.0), "basis": Landmarks(300), "alpha": 1e-8, "random_state": 0}
     direct = KernelRegressor(**smooth, solver="ridge", dtype="float64").fit(X, Y)
-    found = KernelRegressor(**smooth, solver=PreconditionedCG(tolerance=1e-5)).fit(X, Y)
+    found = KernelRegressor(**smooth, solver=PreconditionedCG(tolerance=1e-4)).fit(X, Y)
     assert found.basis_.precision_ == "float64"
     assert found.fit_.solution.status is Status.CONVERGED
     np.testing.assert_allclose(found.predict(NEW), direct.predict(NEW), atol=1e-3)
@@ -251,16 +251,9 @@ def error_in_the_norm_of_the_fit(found, direct):
     return np.sqrt(squared(found.coef_ - direct.coef_) / squared(direct.coef_))
 
 
-@pytest.mark.parametrize(
-    ("bandwidth", "alpha", "close"),
-    [
-        *[(0.1, alpha, 1e-3) for alpha in (1e-2, 1e-5, 1e-8)],
-        (0.5, 1e-2, 1e-3),
-        # Directions that no residual has shown yet are missing from the estimate.
-        *[(0.5, alpha, 1e-2) for alpha in (1e-5, 1e-8)],
-    ],
-)
-def test_the_default_tolerance_is_kept(alpha, bandwidth, close):
+@pytest.mark.parametrize("alpha", [1e-2, 1e-5, 1e-8])
+@pytest.mark.parametrize("bandwidth", [0.1, 0.5])
+def test_the_default_tolerance_is_kept(alpha, bandwidth):
     """Against a direct solve in float64; an error of 2 % is not convergence."""
     settings = {"basis": Landmarks(sampling=X[:200]), "alpha": alpha, "dtype": "float64"}
     settings |= {"kernel": Gaussian(bandwidth), "random_state": 0, "intervals": None}
@@ -270,7 +263,7 @@ def test_the_default_tolerance_is_kept(alpha, bandwidth, close):
     )
     np.testing.assert_array_equal(found.basis_.landmarks_, direct.basis_.landmarks_)
     assert found.fit_.solution.status is Status.CONVERGED
-    assert error_in_the_norm_of_the_fit(found, direct).max() <= close
+    assert error_in_the_norm_of_the_fit(found, direct).max() <= 1e-3
     assert "estimated relative error" in found.fit_.solution.reason
 
 

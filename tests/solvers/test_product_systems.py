@@ -22,7 +22,7 @@ from mercer.systems.by_kernel_products import (
     KernelProductSystem,
     stored_bytes,
 )
-from mercer.systems.preconditioners import LandmarkPreconditioner, SamplePreconditioner
+from mercer.systems.preconditioners import UNSEEN, LandmarkPreconditioner, SamplePreconditioner
 from pairs import over_pairs
 
 RNG = np.random.default_rng(0)
@@ -112,14 +112,15 @@ def test_orthogonalized_functions_are_a_change_of_coordinates(basis, for_product
     np.testing.assert_allclose(np.triu(upper), np.triu(D @ gram @ D.T), atol=1e-9)
 
 
-@pytest.mark.parametrize("alike", [False, True])
-def test_landmarks_as_the_sample(alike):
-    """Gamma^2 / M + lambda' Gamma, by commuting factors or, where Gamma is near singular, not."""
+@over_pairs(alike=EITHER, intercept=EITHER)
+def test_landmarks_as_the_sample(alike, intercept):
+    """Gamma^2 / M - m'm'' + lambda' Gamma, where Gamma may be near singular."""
     points = np.vstack([X[:30], X[:2] + 1e-6]) if alike else X[:30]
     basis = fitted(Landmarks(sampling=points))
-    found = LandmarkPreconditioner(basis, 0.01)
+    found = LandmarkPreconditioner(basis, 0.01, intercept)
     gram, size = basis.gram(), basis.size
-    P = gram @ gram / size + (0.01 + 0.25 / size) * gram
+    mean = intercept * gram.mean(axis=0)
+    P = gram @ gram / size - np.outer(mean, mean) + (0.01 + UNSEEN / size) * gram
     V = RNG.standard_normal((size, 2))
     close = 1e-2 if alike else 1e-7
     np.testing.assert_allclose(gram @ found(P @ V), gram @ V, atol=close)
@@ -128,16 +129,17 @@ def test_landmarks_as_the_sample(alike):
     np.testing.assert_allclose(inverse, inverse.T, rtol=1e-6)
 
 
-@over_pairs(precision=["float32", "float64"], weight=[None, W[100:160]])
-def test_landmarks_and_more_rows_as_the_sample(precision, weight):
-    """(Gamma^2 + H'WH) / n' + lambda' Gamma, with weights of mean 1."""
+@over_pairs(precision=["float32", "float64"], weight=[None, W[100:160]], intercept=EITHER)
+def test_landmarks_and_more_rows_as_the_sample(precision, weight, intercept):
+    """(Gamma^2 + H'WH) / n' - m'm'' + lambda' Gamma, with weights of mean 1."""
     basis = fitted(Landmarks(sampling=X[:30]), precision)
     rows = X[100:160]
-    found = LandmarkPreconditioner(basis, 0.01, 1, rows, weight)
+    found = LandmarkPreconditioner(basis, 0.01, intercept, 1, rows, weight)
     gram, H = basis.gram(), basis.evaluate(rows).astype(float)
-    if weight is not None:
-        H *= np.sqrt(weight / weight.mean())[:, None]
-    P = (gram @ gram + H.T @ H) / 90 + (0.01 + 0.25 / 90) * gram
+    share = np.ones(60) if weight is None else weight / weight.mean()
+    mean = intercept * (gram.sum(axis=0) + share @ H) / 90
+    H *= np.sqrt(share)[:, None]
+    P = (gram @ gram + H.T @ H) / 90 - np.outer(mean, mean) + (0.01 + UNSEEN / 90) * gram
     V = RNG.standard_normal((basis.size, 2))
     close = 1e-7 if precision == "float64" else 2e-3
     np.testing.assert_allclose(gram @ found(P @ V), gram @ V, atol=close)
@@ -147,10 +149,10 @@ def test_landmarks_and_more_rows_as_the_sample(precision, weight):
 
 def test_dependent_landmarks_are_factored_with_a_shift():
     basis = fitted(Landmarks(sampling=np.repeat(X[:10], 3, axis=0)), for_products=True)
-    assert LandmarkPreconditioner(basis, 0.01, attempts=1).factor is None
-    found = LandmarkPreconditioner(basis, 0.01, attempts=12)
+    assert LandmarkPreconditioner(basis, 0.01, False, attempts=1).factor is None
+    found = LandmarkPreconditioner(basis, 0.01, False, attempts=12)
     gram = basis.gram()
-    P = gram @ gram / basis.size + (0.01 + 0.25 / basis.size) * gram
+    P = gram @ gram / basis.size + (0.01 + UNSEEN / basis.size) * gram
     V = RNG.standard_normal((basis.size, 2))
     np.testing.assert_allclose(gram @ found(P @ V), gram @ V, atol=1e-2)
 

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import blas, cho_factor, cho_solve
 
 from mercer.contracts import Array, BlockKernel, Precision, Solution
 from mercer.engines import Lanes, count_numbers
@@ -257,7 +257,7 @@ class KernelProductSystem:
         self.ridge = (alpha * self.weight / weight)[:, None]
         self._root = 1.0 / np.sqrt(np.maximum(self.ridge, 1e-12 * max(trace, 1e-300)))
         self._scaled = F * self._root
-        inner = self._scaled.T @ self._scaled
+        inner = blas.dsyrk(1.0, self._scaled.T, lower=1)
         np.einsum("ii->i", inner)[...] += 1.0
         self._factor = cho_factor(inner, lower=True, overwrite_a=True)
 

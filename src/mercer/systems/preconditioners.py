@@ -1,7 +1,7 @@
 """Preconditioners for a solve by products: the same problem on a sample of n' rows.
 
 .. math:: P = \\frac{S'}{W'} - m'm'^\\top + \\lambda' \\Gamma, \\qquad
-          \\lambda' = \\lambda + \\frac{\\overline{K(x, x)}}{4 n'}:
+          \\lambda' = \\lambda + \\frac{\\overline{K(x, x)}}{10 n'}:
 
 in directions missing from the sample, one row contributes about that much to S/W. Landmarks are
 rows of the sample themselves, as in FALKON (Rudi, Carratino and Rosasco, 2017): their part of S' is
@@ -38,7 +38,7 @@ WHITENED = 1e-7
 #: Rows of the sample, and of the Gram matrix, processed at a time.
 BLOCK = 1024
 #: Share of K(x, x) / n' that is added to the penalty of the sample.
-UNSEEN = 0.25
+UNSEEN = 0.1
 
 
 class SamplePreconditioner:
@@ -96,7 +96,7 @@ class SamplePreconditioner:
 
 
 class LandmarkPreconditioner:
-    """``P = (Gamma^2 + H'H) / n' + lambda' Gamma``: the landmarks and n' - M more rows.
+    """``P = (Gamma^2 + H'H) / n' - m'm'' + lambda' Gamma``: the landmarks and n' - M more rows.
 
     Parameters
     ----------
@@ -104,6 +104,8 @@ class LandmarkPreconditioner:
         The fitted basis.
     alpha : float
         The penalty of the system.
+    intercept : bool
+        Whether to fit an intercept: only then is the mean m' subtracted.
     X, weight : rows and array, or None
         More sampled rows and their weights.
     attempts : int
@@ -119,6 +121,7 @@ class LandmarkPreconditioner:
         self,
         basis: Any,
         alpha: float,
+        intercept: bool,
         attempts: int = 1,
         X: Rows | None = None,
         weight: Array | None = None,
@@ -132,38 +135,48 @@ class LandmarkPreconditioner:
         if self.factor is None:
             return
         single = self.factor.dtype == np.float32
-        square, factorize = (
-            (lapack.slauum, lapack.spotrf) if single else (lapack.dlauum, lapack.dpotrf)
+        square, factorize, rank_one = (
+            (lapack.slauum, lapack.spotrf, blas.ssyr)
+            if single
+            else (lapack.dlauum, lapack.dpotrf, blas.dsyr)
         )
         inner, _ = square(self.factor, lower=1)
         number = size = len(self.factor)
         trace = float(np.trace(inner, dtype=np.float64)) / size  # the mean of K(z, z)
+        total = self.factor.sum(axis=0)  # L^-1 h of the landmarks are the rows of L
         pivots = self.factor.diagonal() ** 2
         if X is not None and pivots.min() > WHITENED * pivots.max():
-            inner = self._with_rows(inner, basis, X, weight)
+            inner, more = self._with_rows(inner, basis, X, weight)
+            total += more
             number += X.shape[0]
         inner /= number
+        if intercept:  # or the constants, which A does not see, would take many steps to leave out
+            inner = rank_one(-1.0, total / number, a=inner, lower=1, overwrite_a=1)
         np.einsum("ii->i", inner)[...] += alpha + UNSEEN * trace / number
         inner, _ = factorize(inner, lower=1, overwrite_a=1, clean=0)
         # Factors may be coarse, but P must be the same matrix whenever it is applied.
         self._inner = np.asarray(inner, dtype=np.float64, order="F")
         self.factor = np.asarray(self.factor, dtype=np.float64, order="F")
 
-    def _with_rows(self, inner: Array, basis: Any, X: Rows, weight: Array | None) -> Array:
-        """Add ``L^-1 H'H L^-T`` to the lower triangle of a matrix."""
+    def _with_rows(
+        self, inner: Array, basis: Any, X: Rows, weight: Array | None
+    ) -> tuple[Array, Array]:
+        """Add ``L^-1 H'H L^-T`` to the lower triangle of a matrix; return also ``L^-1 H'1``."""
         assert self.factor is not None
         syrk, solve = blas.dsyrk, lapack.dtrtrs
         if self.factor.dtype == np.float32:
             syrk, solve = blas.ssyrk, lapack.strtrs
         roots = None if weight is None else np.sqrt(weight / weight.mean())[:, None]
+        total = np.zeros(len(inner), dtype=inner.dtype)
         for start in range(0, X.shape[0], BLOCK):
             rows = slice(start, start + BLOCK)
             H = basis.evaluate(X[rows]).astype(self.factor.dtype, copy=False)
             if roots is not None:
                 H *= roots[rows]
             white, _ = solve(self.factor, H.T, lower=1, overwrite_b=1)
+            total += white.sum(axis=1) if roots is None else white @ roots[rows, 0]
             inner = syrk(1.0, white, beta=1.0, c=inner, lower=1, overwrite_c=1)
-        return np.asarray(inner)
+        return np.asarray(inner), total
 
     def __call__(self, R: Array) -> Array:
         """Return ``P^-1 R``."""
