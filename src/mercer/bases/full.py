@@ -10,7 +10,7 @@ from mercer.bases.landmarks import Landmarks
 from mercer.contracts import Array, Precision, RowSource
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
-from mercer.kernels.kernel import symmetrize
+from mercer.symmetric import symmetrize
 
 #: Rows of the kernel matrix evaluated at a time by one thread.
 TILE = 512

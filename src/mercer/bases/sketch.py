@@ -16,10 +16,11 @@ from mercer.contracts import Array, Precision, Rows, RowSource
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
-from mercer.kernels.kernel import dense, symmetrize
+from mercer.kernels.kernel import dense
 from mercer.rates import Exponents, fewest
 from mercer.rates.krylov_rates import sketch_size
 from mercer.sampling import uniform_indices
+from mercer.symmetric import symmetrize
 from mercer.validation import check_choice, check_count
 
 #: Names that ``kind=`` accepts.

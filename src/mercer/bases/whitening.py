@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from mercer.contracts import Array
+from mercer.symmetric import mirror_lower
 
 
 class Whitener:
@@ -45,13 +46,12 @@ class Whitener:
             return np.array(S)
         # LAPACK's reduction of a generalized problem is this product, at half the work.
         lower, info = lapack.dsygst(
-            np.array(S, order="F"), self.factor, itype=1, lower=1, overwrite_a=1
+            np.array(S.T, order="F"), self.factor, itype=1, lower=1, overwrite_a=1
         )
         if info != 0:
             raise ValueError(f"LAPACK dsygst refused its argument {-info}")
-        whole: Array = np.tril(lower)
-        whole += np.tril(lower, -1).T
-        return whole
+        mirror_lower(lower)
+        return np.asarray(lower.T)
 
     def coefficients(self, v: Array) -> Array:
         """Return ``c = R v``, of shape (M, k), for v of shape (M, k)."""

@@ -22,6 +22,7 @@ from mercer.inference.fold_models import FoldModels
 from mercer.inference.separate_gradients import solve_separately
 from mercer.solvers.early_stopping import Run
 from mercer.solving import Outcome
+from mercer.symmetric import mirror_lower
 from mercer.systems import ABSENT, KernelMatrixSystem, KernelProductSystem
 
 #: Steps of conjugate gradients at most, for the full kernel by products.
@@ -46,8 +47,8 @@ class DualInverse:
             lower, info = lapack.dpotri(factor, lower=1, overwrite_c=1)
         if info != 0:
             return None
-        P = np.tril(lower)
-        P += np.tril(lower, -1).T
+        mirror_lower(lower)
+        P = lower.T
         ones = None
         if system.intercept:
             ones = P.sum(axis=1)

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
 from mercer.kernels.feature_maps import FeatureMap
+from mercer.symmetric import symmetrize
 
 if TYPE_CHECKING:
     from mercer.kernels.combined import Product, Sum
@@ -22,20 +23,6 @@ ESTIMATED = ("auto", "median")
 def dense(X: Rows) -> Array:
     """Return rows as a dense float64 array."""
     return np.asarray(X.toarray() if hasattr(X, "tocsr") else X, dtype=np.float64)
-
-
-def symmetrize(matrix: Array, tile: int = 512) -> None:
-    """Replace a square matrix by the mean of itself and its transpose, in place.
-
-    It works tile by tile: a transposed pass over a large matrix would miss the cache at every step.
-    """
-    for row in range(0, len(matrix), tile):
-        for column in range(0, row + 1, tile):
-            lower = matrix[row : row + tile, column : column + tile]
-            upper = matrix[column : column + tile, row : row + tile]
-            mean = 0.5 * (lower + upper.T)
-            lower[...] = mean
-            upper[...] = mean.T
 
 
 class Kernel(BaseEstimator):

@@ -8,9 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.contracts import Array
-
-#: Columns that are mirrored at a time: a block of this width stays in cache.
-BLOCK = 128
+from mercer.symmetric import mirror_lower
 
 
 def triangle(S: Array) -> Array:
@@ -41,9 +39,5 @@ def symmetric(packed: Array) -> Array:
     for row in range(size):
         start, end = end, end + row + 1
         S[row, : row + 1] = packed[start:end]
-    for first in range(0, size, BLOCK):
-        last = min(first + BLOCK, size)
-        corner = S[first:last, first:last]
-        corner[...] = np.tril(corner) + np.tril(corner, -1).T
-        S[first:last, last:] = S[last:, first:last].T
+    mirror_lower(S)
     return S

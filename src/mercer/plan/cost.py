@@ -12,7 +12,7 @@ from math import sqrt
 
 #: Expected number of steps of an iterative solve, with as many sampled rows as functions in the
 #: preconditioner (more rows save steps by a square root), and of one with the full kernel.
-STEPS, FULL_STEPS = 30, 40
+STEPS, FULL_STEPS = 20, 40
 #: Residuals in float64 of a solve with the full kernel, and how much longer they take to evaluate.
 EXACT, WIDER = 3, 4
 #: Below this many seconds, moments are used without comparing them with products.

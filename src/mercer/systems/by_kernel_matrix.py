@@ -18,6 +18,7 @@ from scipy.linalg import lapack
 
 from mercer.contracts import Array, ErrorOf
 from mercer.sampling import fold_labels
+from mercer.symmetric import mirror_lower
 from mercer.systems.decomposition import Decomposition
 from mercer.systems.direct import DirectSystem
 from mercer.systems.iterated import KernelSystem
@@ -146,7 +147,7 @@ class KernelMatrixSystem(DirectSystem):
         if info == 0:
             right = np.hstack([self.Y, np.ones((len(self.Y), 1))])
             solved, info = lapack.dpotrs(factor, right, lower=1)
-        _mirror_lower(self.K)
+        mirror_lower(self.K)
         np.fill_diagonal(self.K, diagonal)
         if info != 0:
             return None
@@ -262,14 +263,3 @@ class KernelMatrixSystem(DirectSystem):
             return float(weight @ left**2 @ self.units / weight.sum())
 
         return error
-
-
-def _mirror_lower(matrix: Array, tile: int = 512) -> None:
-    """Copy the lower triangle of a square matrix onto the upper one, tile by tile."""
-    for row in range(0, len(matrix), tile):
-        rows = slice(row, row + tile)
-        for column in range(0, row, tile):
-            columns = slice(column, column + tile)
-            matrix[columns, rows] = matrix[rows, columns].T
-        corner = matrix[rows, rows]
-        corner[...] = np.tril(corner) + np.tril(corner, -1).T
