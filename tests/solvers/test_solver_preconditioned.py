@@ -174,6 +174,26 @@ def test_useless_fast_products_give_way_to_exact_ones():
     np.testing.assert_allclose(A @ found.value, b, atol=1e-6)
 
 
+@pytest.mark.parametrize(("condition", "noise"), [(1e4, 1e-4), (1e6, 1e-6), (1e6, 1e-5)])
+def test_exact_products_go_on_where_fast_ones_ended(condition, noise):
+    """The directions stay: their exact products are one wide product, not as many steps again.
+
+    And a residual below the tolerance is no progress: it is the error that is not.
+    """
+    A, b = spread(200, condition), np.random.default_rng(3).standard_normal((200, 1))
+    inverse = np.linalg.inv(A + 300.0 / condition * np.eye(200))
+    change = noise / np.sqrt(200) * np.random.default_rng(4).standard_normal((200, 200))
+    coarse = A + (change + change.T) / 2
+    system = Dense(A, b, inverse, mixed=True, coarse=lambda V: coarse @ V)
+    found = conjugate_gradients(system, 1e-2, 300)
+    known = conjugate_gradients(Dense(A, b, inverse), 1e-2, 300)
+    assert found.status is known.status is Status.CONVERGED
+    assert "switched to float64" in found.reason
+    assert found.steps < 1.3 * known.steps
+    whole = float(np.sum(b * np.linalg.solve(A, b)))
+    assert np.sqrt(energy(A, b, found.value) / whole) <= 1e-2
+
+
 def test_fast_products_that_are_not_positive_give_way():
     A, b = spread(30, 100), np.ones((30, 1))
     found = conjugate_gradients(Dense(A, b, mixed=True, coarse=lambda V: -V), 1e-8, 300)

@@ -13,6 +13,9 @@ from math import sqrt
 #: Expected number of steps of an iterative solve, with as many sampled rows as functions in the
 #: preconditioner (more rows save steps by a square root), and of one with the full kernel.
 STEPS, FULL_STEPS = 20, 40
+#: The same for an alpha of a pilot fit, which may be small; half of the steps are in float64, which
+#: take twice as long.
+OPEN_STEPS, OPEN_STEP = 40, 1.5
 #: Residuals in float64 of a solve with the full kernel, and how much longer they take to evaluate.
 EXACT, WIDER = 3, 4
 #: Below this many seconds, moments are used without comparing them with products.
@@ -53,7 +56,7 @@ class Speeds:
 
     outer: float = 1.0e11
     factor: float = 2.2e10
-    narrow: float = 4.0e10
+    narrow: float = 2.5e10
     value: float = 3.0e-9
     column: float = 2.5e-11
     stored: float = 1.3e-10
@@ -68,8 +71,8 @@ class Speeds:
         return self.evaluation(n_rows, size, n_features) + n_rows * float(size) ** 2 / rate
 
     def solve(self, size: float, open_alpha: bool) -> float:
-        """Return the seconds for a factorization, or an eigendecomposition if alpha is open."""
-        return (6.0 if open_alpha else 1.2) * float(size) ** 3 / self.factor
+        """Return the seconds for a factorization, or a band form if alpha is open."""
+        return (4.5 if open_alpha else 1.2) * float(size) ** 3 / self.factor
 
 
 TYPICAL = Speeds()
@@ -83,7 +86,7 @@ def direct_seconds(
     single: bool,
     speeds: Speeds = TYPICAL,
 ) -> float:
-    """Return the seconds for moments and a factorization (eigendecomposition if alpha is open)."""
+    """Return the seconds for moments and a factorization (band form if alpha is open)."""
     return speeds.sums(n_rows, size, n_features, single) + speeds.solve(size, open_alpha)
 
 
@@ -102,17 +105,21 @@ def product_seconds(
     The first M sampled rows are landmarks, which cost nothing; the others are whitened and summed.
     """
     more = max(0, sample - size)
-    prepare = 3 * float(size) ** 3 / 12 / speeds.factor
+    prepare = float(size) ** 3 / 2 / speeds.factor
     prepare += 1.7 * speeds.sums(more, size, n_features)
     columns = outputs if outputs == 1 else -(-outputs // 4) * 4
-    steps = STEPS * sqrt(size / max(size, sample))
+    steps = (OPEN_STEPS if open_alpha else STEPS) * sqrt(size / max(size, sample))
     step = n_rows * float(size) * (2 * columns / speeds.narrow + speeds.stored)
+    step *= OPEN_STEP if open_alpha else 1.0
+    # All directions are kept: they are orthogonalized, and the projected system is decomposed.
+    width = outputs * steps
+    space = (6 * size * width**2 + 1.1 * width**3 * steps) / speeds.factor
     passes = 1 if keep else steps + 1
     pilot = 0.0
     if open_alpha:
         pilot = direct_seconds(n_rows, min(size, PILOT), n_features, True, True, speeds)
     evaluations = passes * speeds.evaluation(n_rows, size, n_features)
-    return prepare + steps * step + evaluations + pilot
+    return prepare + steps * step + space + evaluations + pilot
 
 
 def full_direct_seconds(

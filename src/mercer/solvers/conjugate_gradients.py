@@ -19,10 +19,12 @@ from mercer.contracts import Array, PreconditionedSystem, Solution, Status, Step
 
 #: The residual is recomputed exactly each time it has fallen by this factor.
 REFRESH = 1e-3
-#: ... or after this many steps.
-REFRESH_STEPS = 30
+#: ... or after this many steps; soon, once rounding has shown.
+REFRESH_STEPS, SOON = 30, 8
 #: Between two exact residuals, fast products must at least halve it; otherwise they are abandoned.
 PROGRESS = 0.5
+#: Rounding shows where the square of an exact residual is larger than expected by this factor.
+DRIFT = 1.5
 
 #: Of columns of norm 1, a direction with a squared norm below this is only rounding; so is what is
 #: left of a column outside the space if its squared norm, relative to all of it, is below INSIDE.
@@ -96,6 +98,12 @@ class _Subspace:
         self._projected[:new, old:new] = corner
         self._projected[old:new, :new] = corner.T
 
+    def replace_products(self, AV: Array) -> None:
+        """Take these products A V, which are more accurate, instead of the stored ones."""
+        self.AV[...] = AV
+        inner = self.V.T @ AV
+        self._projected[: self.width, : self.width] = (inner + inner.T) / 2
+
     def _grow(self, room: int) -> None:
         for number, old in enumerate(self._stored):
             self._stored[number] = np.empty((len(old), room), order="F")
@@ -136,7 +144,7 @@ class _Iteration:
             Z = system.precondition(self.right)
         self.Z, self.residual, self.solution = Z, self.right, self.base
         self.energy = np.einsum("ij,ij->j", self.residual, Z)
-        self.renewed, self.renewed_at = self.energy, 0
+        self.renewed, self.renewed_at, self.patience = self.energy, 0, REFRESH_STEPS
         self.residuals = [_relative(self.energy, self.scale)]
         self.gains = [np.einsum("ij,ij->j", self.solution, self.b + self.residual)]
         self.space = _Subspace(len(self.b))
@@ -165,17 +173,24 @@ class _Iteration:
 
     def _renew(self) -> None:
         """Recompute the residual; switch to float64 if float32 makes no progress."""
-        before = self.base, self.right
+        before, expected = (self.base, self.right), self.energy
         self._take_over()
         self._measure()
-        if not np.all(self.energy <= np.maximum(self.target, PROGRESS**2 * self.renewed)):
+        if not np.all(self.converged() | (self.energy <= PROGRESS**2 * self.renewed)):
             if np.max(self.energy / self.renewed) > 1.0:  # worse: go back
                 self.base, self.right = before
                 self.solution = self.base
                 self._measure()
-            self.fast, self.note = False, "; switched to float64 because float32 made no progress"
-            self.space = _Subspace(len(self.b))
+            self._switch("made no progress")
+        drifted = np.any(self.energy > DRIFT * expected)
+        self.patience = SOON if drifted else REFRESH_STEPS
         self.renewed, self.renewed_at = self.energy, self.step
+
+    def _switch(self, why: str) -> None:
+        """Use exact products from now on, also those of the space: all at once, they cost few."""
+        self.fast, self.note = False, f"; switched to float64 because float32 {why}"
+        if self.space.width:
+            self.space.replace_products(self.system.product(self.space.V, exact=True))
 
     def _directions(self) -> tuple[Array, Array]:
         """Return new directions, from the residuals of columns that have not converged."""
@@ -195,15 +210,9 @@ class _Iteration:
             return Status.ITERATION_LIMIT
         self.space.add(new, self.system.product(new, exact=not self.fast), P_new)
         y = self.space.solve(self.right, self.fast)
-        if y is None and self.fast:  # repeat this step
-            self.fast, self.note = (
-                False,
-                "; switched to float64 because float32 broke down",
-            )
-            self.space = _Subspace(len(self.b))
-            self._take_over()
-            self.residual, self.Z = self.right, self.system.precondition(self.right)
-            return None
+        if y is None and self.fast:
+            self._switch("broke down")
+            y = self.space.solve(self.right, self.fast)
         self.step += 1
         if y is None:
             return Status.BREAKDOWN
@@ -213,7 +222,7 @@ class _Iteration:
         self.energy = np.einsum("ij,ij->j", self.residual, self.Z)
         self.gains.append(np.einsum("ij,ij->j", self.solution, self.b + self.residual))
         low = np.all(self.energy <= REFRESH**2 * self.renewed)
-        due = low or self.step - self.renewed_at >= REFRESH_STEPS
+        due = low or self.step - self.renewed_at >= self.patience
         # Only an exact residual may end the iteration.
         if self.fast and (due or self.converged().all()):
             self._renew()

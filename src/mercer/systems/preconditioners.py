@@ -22,7 +22,6 @@ import numpy as np
 import scipy.sparse
 from scipy.linalg import blas, lapack
 
-from mercer.bases.orthogonalization import FLOAT32_PIVOT
 from mercer.contracts import Array, Reading, Rows, Targets
 from mercer.moments.products import padded_columns
 from mercer.rows.checked import checked_blocks
@@ -32,6 +31,8 @@ from mercer.sampling import uniform_indices
 
 #: Up to this many functions, the preconditioner is factored in float64.
 WIDE = 8000
+#: If all pivots of Gamma, relative to the largest, are above this, float32 factors it.
+COARSE = 1e-5
 #: If all pivots of Gamma, relative to the largest, are above this, values of other rows are
 #: whitened; smaller ones magnify their rounding.
 WHITENED = 1e-7
@@ -194,7 +195,7 @@ def _coarse_factor(basis: Any) -> Array | None:
     """Return the Cholesky factor of Gamma in float32, or None if that is too coarse."""
     factor, info = lapack.spotrf(basis.fast_gram().T, lower=1, overwrite_a=1, clean=1)
     pivots = factor.diagonal() ** 2
-    if info == 0 and pivots.min() > FLOAT32_PIVOT * pivots.max():
+    if info == 0 and pivots.min() > COARSE * pivots.max():
         return np.asarray(factor)
     return None
 
