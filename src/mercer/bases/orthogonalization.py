@@ -23,7 +23,7 @@ the Gram matrix of the new functions has the factor
 lower triangular too, so that no second factorization is needed. What rounding of the sums costs
 depends on how correlated the new functions are, not on how small they are. Departures from the
 textbook: values are rounded to the precision of blocks after the first step, which is computed in
-float64, because the error of a projection would be magnified by ``1 / L_22``; and w is rounded
+float64 if pivots are small, because its error is magnified by ``1 / L_22``; and w is rounded
 before U is, so that the functions are exactly those that L describes. Rounding the *values* of h is
 harmless: the moments are then exact for slightly perturbed functions, the same ones that are used
 to predict.
@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 from scipy.sparse import csr_array
 
 from mercer.bases.whitening import Whitener
@@ -55,7 +55,7 @@ GROWTH = 1e19
 #: the more functions there are, the closer they are to each other, and the less this costs.
 FEWEST, MOST, FUNCTIONS_EACH = 12, 32, 160
 #: A function that keeps more than this share of its norm beside all predecessors stays as it is.
-INDEPENDENT = 0.2
+INDEPENDENT = 0.1
 #: Functions less correlated than this are left as they are.
 CLOSE = 0.3
 #: Functions processed at a time.
@@ -250,18 +250,21 @@ class Orthogonalization:
         self, factor: Array, precision: Precision, neighbors: Array, weights: Array
     ) -> None:
         self.factor, self.neighbors, self.weights = factor, neighbors, weights
-        self.leading = len(factor) - len(neighbors)
-        q, rest = self.leading, len(neighbors)
-        corner = factor[:q, :q]
-        self._inverse = solve_triangular(corner, np.eye(q), lower=True)
+        q, rest = len(factor) - len(neighbors), len(neighbors)
+        self.leading = q
+        self._inverse = solve_triangular(factor[:q, :q], np.eye(q), lower=True)
         self._explained = np.ascontiguousarray(factor[q:, :q])
+        # Rounding of the projection is magnified by 1 / L_22: float32 is enough for larger pivots.
+        pivots = np.diagonal(factor) ** 2
+        self._coarse: tuple[Array, Array] | None = None
+        if precision == "float32" and rest and pivots.min() >= SMALL_PIVOT * pivots.max():
+            self._coarse = self._inverse.astype("f4"), self._explained.astype("f4")
         # The functions are defined by w as it is rounded for blocks.
         present = weights.astype(precision) != 0
         self._changed = np.flatnonzero(present.any(axis=1))
         rows = np.repeat(np.arange(len(self._changed)), present[self._changed].sum(axis=1))
-        entries = (rows, neighbors[present])
-        shape = (len(self._changed), rest)
-        self._shared = csr_array((weights[present].astype(precision), entries), shape=shape)
+        entries = weights[present].astype(precision), (rows, neighbors[present])
+        self._shared = csr_array(entries, shape=(len(self._changed), rest))
         self._exactly = self._shared.astype(np.float64)
 
     @classmethod
@@ -271,27 +274,36 @@ class Orthogonalization:
         In float64 q functions are enough: what is left has digits to spare.
         """
         q = leading_size(factor, precision)
-        number = min(MOST, max(FEWEST, len(factor) // FUNCTIONS_EACH))
-        if precision == "float64":
-            number = 0
+        most = min(MOST, max(FEWEST, len(factor) // FUNCTIONS_EACH))
+        number = 0 if precision == "float64" else most
         pivots = np.diagonal(factor)[q:] ** 2
         return cls(factor, precision, *nearest_predecessors(gram, factor[:, :q], pivots, number))
 
     def apply(self, H: Array) -> Array:
-        """Turn values of h (rows, r) into values of the orthogonalized functions, in place.
+        """Turn values of h (rows, r) into those of the orthogonalized functions, in place.
 
         It is fastest in column-major order, where the values of a function are contiguous.
         """
-        q, values = self.leading, H.T
-        g = self._inverse @ values[:q]
-        values[:q] = g
-        for start in range(q, len(values), TILE):
-            part = values[start : start + TILE]
-            explained = self._explained[start - q : start - q + TILE] @ g
-            np.subtract(part, explained, out=part, casting="same_kind")
+        values, q = H.T, self.leading
+        self._project(values)
         if len(self._changed):
             values[q + self._changed] -= self._shared @ values[q:]
         return H
+
+    def _project(self, values: Array) -> None:
+        """Make the first q functions orthonormal and project them out of the others, in place."""
+        q = self.leading
+        if self._coarse is not None and values.dtype == np.float32 and values.flags.c_contiguous:
+            inverse, explained = self._coarse
+            g = inverse @ values[:q]
+            blas.sgemm(-1.0, g.T, explained.T, 1.0, values[q:].T, overwrite_c=1)
+        else:
+            g = self._inverse @ values[:q]
+            for start in range(q, len(values), TILE):
+                part = values[start : start + TILE]
+                known = self._explained[start - q : start - q + TILE] @ g
+                np.subtract(part, known, out=part, casting="same_kind")
+        values[:q] = g
 
     def whitener(self) -> Whitener:
         """Return the whitener of the orthogonalized functions, by ``U L_22``."""

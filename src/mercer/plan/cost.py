@@ -12,7 +12,7 @@ from math import sqrt
 
 #: Expected number of steps of an iterative solve, with as many sampled rows as functions in the
 #: preconditioner (more rows save steps by a square root), and of one with the full kernel.
-STEPS, FULL_STEPS = 20, 40
+STEPS, FULL_STEPS = 30, 40
 #: The same for an alpha of a pilot fit, which may be small; half of the steps are in float64, which
 #: take twice as long.
 OPEN_STEPS, OPEN_STEP = 40, 1.5
