@@ -197,10 +197,10 @@ def nearest_predecessors(
 
     Examples
     --------
-    >>> gram = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.9], [0.0, 0.9, 1.0]])
-    >>> neighbors, weights = nearest_predecessors(gram, np.zeros((3, 0)), np.array([1, 1, 0.19]))
+    >>> gram = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.99], [0.0, 0.99, 1.0]])
+    >>> neighbors, weights = nearest_predecessors(gram, np.zeros((3, 0)), np.array([1, 1, 0.02]))
     >>> int(neighbors[2, weights[2] > 0].item()), weights[2].max().round(6).item()
-    (1, 0.9)
+    (1, 0.99)
     """
     q = leading.shape[1]
     size = len(gram) - q
