@@ -21,10 +21,10 @@ demo: $(VENV)/.cli
 	$(BIN)/mercer demo
 
 test: $(VENV)/.dev lint docs
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --dist loadfile
 
 test-all: $(VENV)/.dev lint docs
-	$(BIN)/python -m pytest -m "slow or not slow"
+	$(BIN)/python -m pytest -n logical --dist loadfile -m "slow or not slow"
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.attacks --seconds $(SECONDS)

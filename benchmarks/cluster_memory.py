@@ -10,7 +10,7 @@ from typing import Any
 from experiments.scaffold.tables import Table
 from experiments.scaffold.timing import peak_bytes
 
-from benchmarks.data import PLAIN, write_parquet
+from benchmarks.data import FIT_ONLY, write_parquet
 
 FILES, ROWS, COLUMNS, GROUP = 12, 1_000_000, 20, 25_000
 LANDMARKS, LIMIT = 300, "500MB"
@@ -40,7 +40,7 @@ def fit_on_workers(folder: Path, limit: str, workers: int = 2) -> dict[str, Any]
         client.run(__import__, "mercer")
         before = client.run(peak_bytes)
         model = KernelRegressor(
-            Gaussian(6.0), Landmarks(LANDMARKS), 1e-6, engine=client, random_state=0, **PLAIN
+            Gaussian(6.0), Landmarks(LANDMARKS), 1e-6, engine=client, random_state=0, **FIT_ONLY
         )
         start = time.perf_counter()
         model.fit(folder, "y")

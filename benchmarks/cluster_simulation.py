@@ -19,7 +19,7 @@ from matplotlib.ticker import PercentFormatter
 from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.cluster_events import Link, Simulation
-from benchmarks.data import PLAIN
+from benchmarks.data import FIT_ONLY
 from mercer import Gaussian, KernelRegressor, Landmarks
 from mercer.engines import ThreadEngine
 
@@ -156,9 +156,8 @@ def _moments() -> float:
         1e-6,
         shards=1,
         engine=ThreadEngine(workers=1),
-        intervals=None,
         random_state=0,
-        **PLAIN,
+        **FIT_ONLY,
     )
     return float(model.fit(X, X[:, 0]).fit_.seconds["moments"])
 

@@ -15,6 +15,8 @@ LANDMARKS = 2000
 ALPHA = 1e-6
 #: Nothing is searched or scaled: the kernel, on the columns as they are.
 PLAIN: dict[str, Any] = {"metric": None, "scale": None}
+#: A regression and nothing after it, as its peers have it.
+FIT_ONLY: dict[str, Any] = {**PLAIN, "intervals": None}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data import (
+    FIT_ONLY,
     PLAIN,
     covtype,
     kin40k,
@@ -73,7 +74,7 @@ def make(name: str, *arguments: Any, **settings: Any) -> list[Any]:
 
 def regressor(*arguments: Any, **settings: Any) -> list[Any]:
     """Describe a regressor that is the same every time."""
-    return make("KernelRegressor", *arguments, random_state=0, **PLAIN, **settings)
+    return make("KernelRegressor", *arguments, random_state=0, **FIT_ONLY, **settings)
 
 
 def with_landmarks(landmarks: int, alpha: Any = 1e-6, **settings: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from experiments.scaffold.tables import Table
 from experiments.scaffold.timing import interleaved
 
-from benchmarks.data import ALPHA, BANDWIDTH, LANDMARKS, PLAIN, TRAIN, covtype
+from benchmarks.data import ALPHA, BANDWIDTH, FIT_ONLY, LANDMARKS, TRAIN, covtype
 from mercer import Gaussian, KernelRegressor, KFold, Landmarks, LeaveOneOut
 from mercer.datasets import load_letter
 from mercer.systems import decomposition
@@ -31,7 +31,7 @@ def in_fits(repeats: int) -> list[object]:
 
     def fit(**settings: object) -> KernelRegressor:
         return KernelRegressor(
-            Gaussian(BANDWIDTH), Landmarks(LANDMARKS), random_state=0, **PLAIN, **settings
+            Gaussian(BANDWIDTH), Landmarks(LANDMARKS), random_state=0, **FIT_ONLY, **settings
         ).fit(data.X, data.Y)
 
     contenders = {"one alpha": {"alpha": ALPHA}}
@@ -67,8 +67,7 @@ def in_eigendecompositions(repeats: int) -> list[object]:
                 Landmarks(LANDMARKS),
                 random_state=0,
                 selection=selection,
-                intervals=None,
-                **PLAIN,
+                **FIT_ONLY,
             ).fit(X, Y)
         return float(model.fit_.seconds["choose alpha"])
 

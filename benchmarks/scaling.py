@@ -18,7 +18,7 @@ import numpy as np
 from experiments.scaffold.tables import Table
 from experiments.scaffold.timing import BLAS_THREADS, CORES, ROOT, interleaved
 
-from benchmarks.data import PLAIN
+from benchmarks.data import FIT_ONLY
 from mercer import ExactSum, Gaussian, KernelRegressor, Landmarks
 
 ROWS, COLUMNS, FUNCTIONS, SHARDS = 24_000, 10, 500, 24
@@ -55,9 +55,8 @@ def fitted(X: np.ndarray, y: np.ndarray, shards: int, engine: object = None) -> 
         combine=ExactSum(),
         engine=engine,
         dtype="float32",
-        intervals=None,
         random_state=0,
-        **PLAIN,
+        **FIT_ONLY,
     )
     return model.fit(X, y)
 

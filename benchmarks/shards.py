@@ -11,7 +11,7 @@ import numpy as np
 from experiments.scaffold.tables import Table, bytes_text
 from experiments.scaffold.timing import interleaved
 
-from benchmarks.data import PLAIN, levels
+from benchmarks.data import FIT_ONLY, levels
 from mercer import (
     Average,
     ConjugateRounds,
@@ -53,7 +53,7 @@ def fitted(
         engine=engine,
         dtype="float64",
         random_state=0,
-        **PLAIN,
+        **FIT_ONLY,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MercerWarning)  # that rounds diverge is in the table

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -112,7 +113,7 @@ def test_a_failed_write_leaves_the_old_file(model, tmp_path, monkeypatch):
     def full(*arguments, **options):
         raise OSError("disk full")
 
-    monkeypatch.setattr("mercer.storage.tensor_file.struct.pack", full)
+    monkeypatch.setattr("mercer.storage.tensor_file.struct", SimpleNamespace(pack=full))
     with pytest.raises(OSError, match="disk full"):
         save(model, path)
     assert path.read_bytes() == before
