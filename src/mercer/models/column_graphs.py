@@ -113,7 +113,7 @@ def levels(graph: Graph, name: str, encoder: Any, dtype: Any, strict: bool) -> V
     keys = [*known, *gaps]
     places = [*range(len(known)), *[len(known) + 1] * len(gaps)]
     some = ", ".join(map(repr, known[:NAMED])) + (", ..." if len(known) > NAMED else "")
-    about = f"text, one of {some}; others are unknown levels, and '' is a gap"
+    about = f"one of {some}; others are unknown levels, and '' is a gap"
     text = graph.input(name, np.dtype(object), ["N", 1], about).squeezed()
     place = graph.node(
         "LabelEncoder",

@@ -159,6 +159,23 @@ def in_tiles(
     return graph.node("Slice", flat, np.array([0]), count)
 
 
+def described(values: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the name, type, shape and description of inputs or outputs of a graph."""
+    onnx, found = import_onnx(), []
+    for value in values:
+        kind = value.type.tensor_type
+        word = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        found.append(
+            {
+                "name": value.name,
+                "type": "text" if word == np.dtype(object) else str(word),
+                "shape": [axis.dim_param or axis.dim_value for axis in kind.shape.dim],
+                "about": value.doc_string,
+            }
+        )
+    return found
+
+
 def kept_wide(value: Value) -> Value:
     """Return the same values, of one column, for a product with a matrix.
 

@@ -36,7 +36,9 @@ def metric_graph(metric: Metric, rows: Value, n_features: int) -> Value:
 
 def standard(scaling: Any, rows: Value) -> Value:
     """Return ``(x - center) / scale``; 0 for a constant column."""
-    factor = np.divide(1.0, scaling.scale, out=np.zeros_like(scaling.scale), where=scaling.scale > 0)
+    factor = np.divide(
+        1.0, scaling.scale, out=np.zeros_like(scaling.scale), where=scaling.scale > 0
+    )
     return (rows - scaling.center) * factor
 
 
