@@ -1,9 +1,10 @@
 """An exported model predicts in onnxruntime what it predicts here."""
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
+from onnx_sessions import CLOSE, run, session
 
 from cases import PLAIN
 from mercer import (
@@ -24,7 +25,6 @@ from mercer import (
     Sketch,
 )
 from mercer.models import basis_graphs
-from onnx_sessions import CLOSE, run, session
 from pairs import over_pairs
 
 pytest.importorskip("onnx", reason="graphs are built by onnx, which is not installed")
@@ -76,7 +76,7 @@ def _small_tiles(monkeypatch):
     monkeypatch.setattr(basis_graphs, "VALUES", 2**11)  # 1,000 rows take several
 
 
-@lru_cache(maxsize=None)
+@cache
 def fitted(kernel, basis, task):
     parts = (KERNELS[kernel], BASES[basis], 1e-3)
     settings = {"random_state": 0, "dtype": "float64", **PLAIN}

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from onnx_sessions import CLOSE, run_table, session
 
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, TableEncoder, to_onnx
-from onnx_sessions import CLOSE, run_table, session
 
 pd = pytest.importorskip("pandas", reason="tables are those of pandas, which is not installed")
 pytest.importorskip("onnx", reason="graphs are built by onnx, which is not installed")

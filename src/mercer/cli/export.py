@@ -38,7 +38,7 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a model as an ONNX graph, which runs without Python, and show its inputs and outputs."""
+    """Write a model as an ONNX graph, which runs without Python; show inputs and outputs."""
     file = find_model(model)
     asked = Path(file.with_suffix(SUFFIX).name) if out is None else onnx_path(out)
     target = check_output(asked, [file], [SUFFIX])

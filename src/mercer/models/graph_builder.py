@@ -115,8 +115,9 @@ class Graph:
         names = []
         for operand in operands:
             if not isinstance(operand, Value):
-                known = isinstance(operand, np.ndarray)
-                operand = self.constant(operand if known else np.array(operand, first.dtype))
+                if not isinstance(operand, np.ndarray):
+                    operand = np.array(operand, first.dtype)
+                operand = self.constant(operand)
             names.append(operand.name)
         name = self.name()
         made = self.onnx.helper.make_node(op, names, [name], domain=domain, **attributes)

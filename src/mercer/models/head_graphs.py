@@ -12,9 +12,6 @@ from mercer.estimators import KernelClassifier, KernelRanker, KernelRegressor
 from mercer.inference.probability_map import FLOOR, ProbabilityMap
 from mercer.models.graph_builder import Graph, Value, concat
 
-#: The names of all outputs, which columns should not have.
-OUTPUTS = ("prediction", "label", "probabilities", "score")
-
 
 def output_name(graph: Graph, name: str) -> str:
     """Return the name of an output, with underscores if a column has it."""
@@ -53,8 +50,8 @@ def classification(graph: Graph, model: Any, values: Value, dtype: Any) -> None:
     place = graph.node("ArgMax", order, dtype=np.int64, axis=1, keepdims=0)
     label = place.chosen_from(label_values(model.classes_))
     graph.output(output_name(graph, "label"), label, ["N"], "the class, as predict")
-    name, shape = output_name(graph, "probabilities"), ["N", len(model.classes_)]
-    graph.output(name, probabilities.cast(dtype), shape, "of each class, as predict_proba")
+    name, about = output_name(graph, "probabilities"), "of each class, as predict_proba"
+    graph.output(name, probabilities.cast(dtype), ["N", len(model.classes_)], about)
 
 
 def logits(map: ProbabilityMap, scores: Value) -> Value:

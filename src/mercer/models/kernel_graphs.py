@@ -80,7 +80,7 @@ def half_squares(rows: Value, points: Array, bandwidth: Any, precision: Precisio
     As in :mod:`mercer.kernels.distances`: centered at the mean of the points, in one product, or
     where its terms would cancel, by differences.
     """
-    center = points.mean(axis=0)
+    center: Array = points.mean(axis=0)
     scaled = (points - center) / bandwidth
     norms = np.einsum("ij,ij->i", scaled, scaled)
     far = FARTHEST[precision]
@@ -91,8 +91,8 @@ def half_squares(rows: Value, points: Array, bandwidth: Any, precision: Precisio
     norm = x.graph.node("ReduceSumSquare", x, np.array([1]), keepdims=1) * -0.5
     ones = np.array([0, 0, 0, 1])
     stacked = x.graph.node("Pad", concat(x, norm), ones, np.array(1.0)).cast(precision)
-    table = np.vstack([scaled.T, np.ones(len(points)), -0.5 * norms])
-    return (stacked @ table.astype(precision)).at_most(0.0)
+    table: Array = np.vstack([scaled.T, np.ones(len(points)), -0.5 * norms]).astype(precision)
+    return (stacked @ table).at_most(0.0)
 
 
 def _squared_differences(x: Value, points: Array) -> Value:
@@ -114,7 +114,7 @@ def matern(kernel: Any, rows: Value, points: Array, precision: Precision) -> Val
     # The slope at 0 is infinite for nu = 1/2, and magnifies errors of the distance.
     wide: Precision = "float64" if kernel.nu == 0.5 else precision
     squares = half_squares(rows, points, kernel.bandwidth, wide).cast(precision)
-    r = (squares * (-4.0 * kernel.nu)).sqrt()
+    r = (squares * float(-4.0 * kernel.nu)).sqrt()
     falling = (-r).exp()
     if kernel.nu == 0.5:
         return falling
@@ -163,7 +163,7 @@ def polynomial(kernel: Any, rows: Value, points: Array, precision: Precision) ->
 
 def arc_cosine(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
     """Return ``1 - theta/pi``, or ``||x|| ||z|| (sin theta + (pi - theta) cos theta) / pi``."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", points, points))
+    lengths: Array = np.sqrt(np.einsum("ij,ij->i", points, points))
     norms = rows.graph.node("ReduceSumSquare", rows, np.array([1]), keepdims=1).sqrt()
     scale = norms * lengths
     # Where a length is 0, so is the product, and 0 / tiny is the 0 of the kernel.
@@ -198,11 +198,9 @@ def arccos(cosine: Value) -> Value:
 def _arcsine_polynomial() -> Array:
     """Coefficients of ``g((t + 1) / 8)``, lowest first, by interpolation at Chebyshev points."""
 
-    def g(t: Array) -> Array:
-        root = np.sqrt((t + 1.0) / 8.0)
-        return np.asarray(np.arcsin(root) / root)
-
-    series = np.polynomial.chebyshev.chebinterpolate(g, DEGREE)
+    places = np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
+    root = np.sqrt((places + 1.0) / 8.0)
+    series = np.polynomial.chebyshev.chebfit(places, np.arcsin(root) / root, DEGREE)
     return np.asarray(np.polynomial.chebyshev.cheb2poly(series))
 
 
