@@ -35,7 +35,7 @@ from mercer.kernels import (
     Sobolev,
     Sum,
 )
-from mercer.models import ModelFileError, load, save
+from mercer.models import ModelFileError, load, save, to_onnx
 from mercer.moments import Moments
 from mercer.recipes import recipe
 from mercer.rows import open_rows, write_svmlight
@@ -120,5 +120,6 @@ __all__ = [
     "open_rows",
     "recipe",
     "save",
+    "to_onnx",
     "write_svmlight",
 ]
