@@ -22,6 +22,7 @@ from mercer.labelling.label_rounds import draw_again, write_sheet
 from mercer.labelling.label_studio import ImportedLabels, read_label_studio
 from mercer.labelling.label_task import LabelTask
 from mercer.labelling.labelling_session import LabellingSession
+from mercer.labelling.page.page_server import PageServer
 from mercer.labelling.sheet import Draws, Sheet, label_studio_tasks, sheet_files
 from mercer.labelling.sheet_reading import read_sheet
 
@@ -36,6 +37,7 @@ __all__ = [
     "Labelled",
     "LabellingSession",
     "LabelsNeeded",
+    "PageServer",
     "Sheet",
     "TakenError",
     "draw_again",

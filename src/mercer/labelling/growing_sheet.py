@@ -71,8 +71,9 @@ class GrowingSheet:
         labeller, first = self._labeller, min(self._step, self.budget)
         labeller.set_params(budget=self.budget).fit(self.pool.source)
         if first < self.budget:
+            if labeller.alpha == "auto" and self._settings is not None:
+                self._settings["alpha"] = repr(float(labeller.alpha_))
             labeller.set_params(alpha=labeller.alpha_, budget=first).fit(self.pool.source)
-        self._record_alpha()
         self.sheet = drawn_sheet(labeller, self.pool, None, self._settings)
 
     def _go_on(self, before: Sheet) -> None:
@@ -84,11 +85,6 @@ class GrowingSheet:
         self._settings = before.drawn.settings
         found = drawn_sheet(self._labeller, self.pool, before, self._settings)
         self.sheet = replace(found, shown={**before.shown, **found.shown})
-
-    def _record_alpha(self) -> None:
-        if self._settings is not None and "alpha" in self._settings:
-            alpha = self._labeller.alpha
-            self._settings["alpha"] = alpha if isinstance(alpha, str) else repr(float(alpha))
 
     @property
     def complete(self) -> bool:

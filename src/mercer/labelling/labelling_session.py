@@ -16,6 +16,7 @@ from mercer.labelling.label_book import LabelBook
 from mercer.labelling.label_journal import SUFFIX
 from mercer.labelling.label_pool import LabelPool
 from mercer.labelling.label_task import LabelTask
+from mercer.labelling.page.page_server import PageServer
 from mercer.labelling.row_pictures import PictureError
 from mercer.labelling.row_view import RowView
 from mercer.labelling.session_learning import SessionLearning
@@ -120,6 +121,7 @@ class LabellingSession:
         self.learning = SessionLearning(self.book, self.pool, refit_every, target_error)
         self.trouble: str | None = None
         self._closed, self._saving = False, threading.Lock()
+        self._servers: list[PageServer] = []
         self._keeper = Background(self._save, "sheet")
         self._learner = Background(self._learn, "model")
         self.book.changed = self._go_on
@@ -195,6 +197,18 @@ class LabellingSession:
             raise PictureError("the sheet has no such row")
         return self._view.file(self.book.sheet, self.book.at[row], column)
 
+    def serve(self, host: str = "127.0.0.1", port: int = 0, token: str | None = None) -> PageServer:
+        """Serve a page to label on, until the session is closed; see :class:`PageServer`."""
+        return self._served(PageServer(self, host, port, token))
+
+    def show(self, port: int = 0) -> PageServer:
+        """Return the page in a frame, for a notebook that runs on the machine of the browser."""
+        return self._served(PageServer(self, port=port, framed=True))
+
+    def _served(self, server: PageServer) -> PageServer:
+        self._servers.append(server)
+        return server
+
     # -- in the background ----------------------------------------------------------------------
 
     def _go_on(self) -> None:
@@ -244,11 +258,13 @@ class LabellingSession:
         return self._learner.wait(seconds) and self._keeper.wait(seconds)
 
     def close(self) -> None:
-        """End the work in the background, and write the sheet."""
+        """Stop its pages, end the work in the background, and write the sheet."""
         with self.book.lock:
             if self._closed:
                 return
             self._closed = True
+        for server in self._servers:
+            server.stop()
         self._learner.stop(finish=False)
         self._keeper.stop()
         self.book.sheet.save(self.path, overwrite=True)
