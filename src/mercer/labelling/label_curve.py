@@ -46,18 +46,25 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class LabelsNeeded:
-    """How many labels a target error takes, with a range; None where it cannot be known."""
+    """How many labels a target error takes, with a range; None where it cannot be known.
+
+    ``reached`` is whether the error is below the target by one standard error or more, and ``near``
+    whether it is about there.
+    """
 
     target: float
     labels: int | None = None
     low: int | None = None
     high: int | None = None
     reached: bool = False
+    near: bool = False
 
     def words(self) -> str:
         """Return the estimate as a sentence."""
         if self.reached:
             return f"The target of {self.target:g} is reached, as far as the labels show."
+        if self.near:
+            return f"The error is about the target of {self.target:g} now; more labels will tell."
         if self.labels is None:
             return f"Not enough labels yet to say how many an error of {self.target:g} takes."
         ends = f"{self.low:,} or more" if self.high is None else f"{self.low:,} to {self.high:,}"
@@ -90,6 +97,8 @@ def labels_needed(points: Sequence[CurvePoint], target: float) -> LabelsNeeded:
         return unknown
     last = known[-1]
     now = law.constant * last.labels**law.exponent
+    if now <= target:
+        return LabelsNeeded(target, near=True)
     noise = min(last.deviation / last.error, 0.5)
 
     def needed(error: float, exponent: float) -> float:

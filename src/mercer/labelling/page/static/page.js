@@ -109,6 +109,10 @@ function showAll(found) {
   const aside = now.skipped ? `, ${now.skipped} skipped` : "";
   const words = `${now.labelled} of about ${now.expected} labels${aside}`;
   if (at("count").textContent !== words) at("count").textContent = words;
+  if (now.task === null && at("task").hidden) {
+    at("task").hidden = false;
+    at("names").focus();
+  }
   at("task").hidden = now.task !== null;
   at("row").hidden = now.row === null;
   at("controls").hidden = now.task === null;
@@ -174,6 +178,16 @@ function label(value) {
   if (now?.row) send("label", { row: now.row.id, label: value });
 }
 
+function labelNumber() {
+  const text = at("value").value.trim();
+  if (text !== "" && Number.isFinite(Number(text))) {
+    label(text);
+    return;
+  }
+  at("message").textContent = `A label must be a finite number, such as -2.5 or 1e3, got "${text}".`;
+  at("value").select();
+}
+
 function toggleGuess() {
   guessing = !guessing;
   remember("guess", guessing ? "yes" : "no");
@@ -196,6 +210,7 @@ function onKey(event) {
   if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || !now?.task) return;
   const field = event.target instanceof HTMLInputElement;
   if (field && event.target.id !== "value") return;
+  if (!field && now.task === "regression" && /^[-+.0-9]$/.test(event.key)) at("value").focus();
   const key = event.key.toLowerCase();
   const index = now.task === "classification" ? KEYS.indexOf(key) : -1;
   const name = now.classes[index];
@@ -218,7 +233,7 @@ function listen() {
       event.preventDefault();
       action();
     });
-  onSubmit("number", () => label(at("value").value));
+  onSubmit("number", labelNumber);
   onSubmit("new-class", async () => {
     const name = at("class-name").value;
     if (await send("task", { kind: "classification", classes: [name] })) {
