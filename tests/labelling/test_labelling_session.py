@@ -195,8 +195,12 @@ def test_classes_that_a_sheet_cannot_keep_are_refused(name, message, tmp_path):
 
 def test_what_is_in_use_or_of_another_draw_is_refused(tmp_path):
     path = tmp_path / "sheet.csv"
-    with session(path), pytest.raises(ValueError, match="is in use"):
-        session(path)
+    with session(path) as found:
+        for overwrite in (False, True):
+            with pytest.raises(ValueError, match="is in use"):
+                session(path, overwrite=overwrite)
+        label_some(found, 1)
+    assert len(read_sheet(path).unlabelled) < len(read_sheet(path).labels)
     with pytest.raises(ValueError, match="other rows were drawn"):
         session(path, labeller=ImportanceLabeller(random_state=1))
     path.rename(tmp_path / "moved.csv")

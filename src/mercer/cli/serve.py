@@ -19,6 +19,8 @@ from mercer.cli.options import split_names
 from mercer.cli.output import note, stdout
 from mercer.estimators import ImportanceLabeller
 from mercer.labelling import LabellingSession, LabelPool
+from mercer.labelling.page.page_server import needed_for_pages
+from mercer.labelling.page.request_guard import checked_token
 from mercer.rows.opening import DELIMITED
 
 
@@ -90,6 +92,8 @@ def serve_page(
     force: bool,
 ) -> None:
     """Serve a page until Ctrl-C, and say what to do next."""
+    needed_for_pages()
+    token = checked_token(page.host, page.token)
     session = LabellingSession(
         pool,
         out,
@@ -106,7 +110,7 @@ def serve_page(
         overwrite=force,
     )
     with session:
-        server = session.serve(page.host, page.port, page.token)
+        server = session.serve(page.host, page.port, token)
         console = stdout()
         console.print(Text(f"Label rows of {data} at: {server.link}"), soft_wrap=True)
         console.print(Text(f"Labels go to {out}. Stop with Ctrl-C."), soft_wrap=True)

@@ -106,6 +106,15 @@ class LabelJournal:
         self.close()
 
 
+def discard(path: Path) -> None:
+    """Remove a journal, unless somebody is writing to it."""
+    if path.exists():
+        check_regular(path)
+        with path.open("a+b", buffering=0) as file:
+            _lock(file, path)
+        path.unlink()
+
+
 def read_entries(content: bytes, path: Path) -> tuple[list[Entry], int]:
     """Return the entries of a journal, and how many bytes of it are whole.
 

@@ -13,7 +13,7 @@ from mercer.estimators import ImportanceLabeller
 from mercer.labelling.background import Background
 from mercer.labelling.growing_sheet import GrowingSheet
 from mercer.labelling.label_book import LabelBook
-from mercer.labelling.label_journal import SUFFIX
+from mercer.labelling.label_journal import SUFFIX, discard
 from mercer.labelling.label_pool import LabelPool
 from mercer.labelling.label_task import LabelTask
 from mercer.labelling.page.page_server import PageServer
@@ -115,6 +115,7 @@ class LabellingSession:
         self._view = RowView(self.pool, sheet, image, show, place)
         self._view.prepare(sheet)
         if before is None:
+            discard(self.path.with_suffix(SUFFIX))
             sheet.save(self.path, overwrite=True)
         order = self._growing.order(list(sheet.drawn.ids))
         self.book = LabelBook(sheet, order, self.path.with_suffix(SUFFIX), asked)
@@ -130,10 +131,9 @@ class LabellingSession:
 
     def _earlier(self, overwrite: bool) -> Sheet | None:
         """Return the sheet to go on with; refuse a journal that has lost its sheet."""
-        journal = self.path.with_suffix(SUFFIX)
         if overwrite:
-            journal.unlink(missing_ok=True)
             return None
+        journal = self.path.with_suffix(SUFFIX)
         if self.path.exists():
             return read_sheet(self.path)
         if journal.exists():

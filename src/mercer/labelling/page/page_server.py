@@ -53,7 +53,7 @@ class PageServer:
         framed: bool = False,
     ) -> None:
         token = checked_token(host, token)
-        uvicorn, page_app = _needed()
+        uvicorn, page_app = needed_for_pages()
         self._socket = _listening(host, check_count(port, "port", minimum=0))
         self.host, self.port = host, int(self._socket.getsockname()[1])
         shown = "127.0.0.1" if is_wildcard(host) else host
@@ -102,8 +102,8 @@ class PageServer:
         self.stop()
 
 
-def _needed() -> tuple[Any, Any]:
-    """Return uvicorn and the function that makes the application."""
+def needed_for_pages() -> tuple[Any, Any]:
+    """Return uvicorn and the function that makes the application, or say what to install."""
     try:
         import uvicorn
 
