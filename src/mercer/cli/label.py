@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from mercer.cli.options import (
     with_groups,
 )
 from mercer.cli.output import stdout
+from mercer.cli.serve import PageOptions, default_sheet, serve_page
 from mercer.cli.sizes import file_text
 from mercer.cli.tables import facts
 from mercer.estimators import ImportanceLabeller
@@ -42,8 +43,14 @@ def label(
     data: Annotated[
         Path, typer.Argument(help="The pool: a .csv, .tsv, .parquet, .npy, .npz or .svm file.")
     ],
-    out: Annotated[Path, typer.Option(help="A new .csv or .parquet file for the rows to label.")],
     *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="A new .csv or .parquet file for the rows to label. With --serve, one that exists "
+            "is gone on with; default: POOL-labels.csv."
+        ),
+    ] = None,
     force: Force = False,
     budget: Annotated[
         int | None, typer.Option(help="How many rows to draw; may be left out with --import.")
@@ -63,18 +70,27 @@ def label(
     label_studio: Annotated[
         Path | None, typer.Option(help="A .json file for the same rows as Label Studio tasks.")
     ] = None,
+    page: PageOptions,
     table: TableOptions,
     model: ModelOptions,
     compute: ComputeOptions,
 ) -> None:
     """Draw the rows of a pool that are worth labelling, and write a sheet to fill in.
 
-    With --more and --import, the labels of an export of Label Studio are filled in.
+    With --more and --import, the labels of an export of Label Studio are filled in. With --serve,
+    rows are labelled on a page in the browser.
     """
+    page.refuse_without_serve({field.name for field in fields(page) if _given(context, field.name)})
+    if page.serve:
+        _refuse_other_rounds(more=more, imported=imported, label_studio=label_studio)
+        out = default_sheet(data) if out is None else out
+        more = out if out.exists() and not force else None
+    if out is None:
+        raise typer.BadParameter("name a new file for the rows", param_hint="--out")
     _check_rounds(budget, more, imported, label_studio)
-    inputs = [data] if more is None else [data, more, more.with_suffix(".json")]
+    inputs = [data] if more is None or page.serve else [data, more, more.with_suffix(".json")]
     inputs += [] if imported is None else [imported]
-    files = list(sheet_files(check_output(out, inputs), overwrite=force))
+    files = list(sheet_files(check_output(out, inputs), overwrite=force or page.serve))
     check_output(files[1], inputs, option="the record of --out")
     if label_studio is not None:
         files.append(check_output(label_studio, [*inputs, *files], [".json"], "--label-studio"))
@@ -83,14 +99,7 @@ def label(
         options = {**asdict(model), "sampling": sampling}
         given = {name: value for name, value in options.items() if _given(context, name)}
         model, table, names = _resumed(before, given, table, more)
-    pool = LabelPool(
-        compute.reachable(data),
-        names,
-        table.ids,
-        exclude=split_names(table.exclude) or (),
-        delimiter=table.delimiter,
-        decimal=table.decimal,
-    )
+    pool = _pool(compute.reachable(data), names, table)
     shown: list[tuple[str, str]] = []
     if before is not None and imported is not None:
         before, shown = _with_labels(before, imported)
@@ -109,19 +118,40 @@ def label(
         sampling=sampling,
         verbose=1,
     )
+    settings = {**asdict(model), **_dialect(table), **_sampling_setting(sampling)}
+    if page.serve:
+        serve_page(page, data, out, pool, labeller, settings, force)
+        return
     if before is None:
         labeller.fit(pool.source)
     else:
         draw_again(labeller, pool, before).select(budget)
-    settings = {**asdict(model), **_dialect(table), **_sampling_setting(sampling)}
     further: dict[str, Any] = {"before": before, "label_studio": label_studio, "settings": settings}
     sheet = write_sheet(labeller, pool, out, overwrite=force, **further)
     _show(data, out, [*_summary(labeller, sheet, pool), *shown], files)
 
 
+def _pool(data: Path, names: list[str] | None, table: TableOptions) -> LabelPool:
+    """Open the pool."""
+    dialect = {"delimiter": table.delimiter, "decimal": table.decimal}
+    exclude = split_names(table.exclude) or ()
+    return LabelPool(data, names, table.ids, exclude=exclude, **dialect)
+
+
 def _sampling_setting(sampling: str) -> dict[str, str]:
     """Return what a sheet records of how rows were drawn: nothing for leverage scores."""
     return {} if sampling == LEVERAGE else {"sampling": sampling}
+
+
+def _refuse_other_rounds(**given: Path | None) -> None:
+    """Refuse options that a page does without, since it goes on with its sheet by itself."""
+    options = {"more": "--more", "imported": "--import", "label_studio": "--label-studio"}
+    for name, path in given.items():
+        if path is not None:
+            raise ValueError(
+                f"{options[name]} must be left out with --serve: name an earlier sheet with --out "
+                f"to go on with it"
+            )
 
 
 def _check_rounds(

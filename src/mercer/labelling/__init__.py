@@ -15,22 +15,35 @@ a spreadsheet to the order of rows, to numbers or to ids are detected or harmles
 """
 
 from mercer.labelling.joining import Labelled, join
+from mercer.labelling.label_book import LabelBook, TakenError
+from mercer.labelling.label_curve import CurvePoint, LabelsNeeded, labels_needed
 from mercer.labelling.label_pool import Fingerprint, LabelPool
 from mercer.labelling.label_rounds import draw_again, write_sheet
 from mercer.labelling.label_studio import ImportedLabels, read_label_studio
+from mercer.labelling.label_task import LabelTask
+from mercer.labelling.labelling_session import LabellingSession
+from mercer.labelling.page.page_server import PageServer
 from mercer.labelling.sheet import Draws, Sheet, label_studio_tasks, sheet_files
 from mercer.labelling.sheet_reading import read_sheet
 
 __all__ = [
+    "CurvePoint",
     "Draws",
     "Fingerprint",
     "ImportedLabels",
+    "LabelBook",
     "LabelPool",
+    "LabelTask",
     "Labelled",
+    "LabellingSession",
+    "LabelsNeeded",
+    "PageServer",
     "Sheet",
+    "TakenError",
     "draw_again",
     "join",
     "label_studio_tasks",
+    "labels_needed",
     "read_label_studio",
     "read_sheet",
     "sheet_files",

@@ -65,7 +65,7 @@ def write_sheet(
         )
     if not isinstance(pool, LabelPool):
         pool = LabelPool(pool, _columns(labeller, pool))
-    sheet = _drawn_sheet(labeller, pool, before, settings)
+    sheet = drawn_sheet(labeller, pool, before, settings)
     writers = sheet.writers(*files)
     if tasks is not None:
         content = label_studio_tasks(sheet, () if before is None else before.drawn.ids)
@@ -94,7 +94,7 @@ def draw_again(labeller: ImportanceLabeller, pool: LabelPool, sheet: Sheet) -> I
     return labeller
 
 
-def _drawn_sheet(
+def drawn_sheet(
     labeller: ImportanceLabeller,
     pool: LabelPool,
     before: Sheet | None,

@@ -1,0 +1,139 @@
+"""What a model has learned from the labels so far: its error, and how sure it is of each row.
+
+Errors are those of rows that were left out of the fit, with their importance weights, so that they
+are estimates for the whole pool. The error of labels drawn uniformly is measured, too, without
+asking for any: a draw with probability q_j that is kept with probability proportional to
+``1 / (N q_j)`` is a uniform draw from the pool. Half of q is uniform, so at least half of the draws
+are kept, and a model that is fitted to them alone has the error of as many uniform labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.contracts import Array
+from mercer.estimators import KernelClassifier, KernelRegressor
+from mercer.estimators.asking import rows_of
+from mercer.labelling.label_curve import CurvePoint
+
+#: Fewest labels of a fit.
+FEWEST = 6
+#: Uniform draws whose errors are averaged.
+REPEATS = 2
+#: Coverages of intervals, of which the first that the rows suffice for is shown.
+COVERAGES = (0.9, 0.8, 0.5)
+
+CLASSIFICATION, REGRESSION = "classification", "regression"
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows with labels: features, labels, weights, how often each was drawn, and q's bound.
+
+    ``most`` is the largest weight that one draw from the pool can have, or None if the draws are no
+    independent ones.
+    """
+
+    X: Any
+    y: Array
+    weight: Array
+    count: Array
+    most: float | None
+
+    @property
+    def enough(self) -> bool:
+        """Whether a model can be fitted: some labels, of which not all are equal."""
+        return len(self.y) >= FEWEST and len(set(self.y.tolist())) > 1
+
+    def part(self, at: Array, weight: Array) -> LabelledRows:
+        """Return some rows, with other weights."""
+        return LabelledRows(rows_of(self.X, at), self.y[at], weight, weight, None)
+
+
+def uniform_part(rows: LabelledRows, rng: np.random.Generator) -> LabelledRows:
+    """Return a uniform sample of the pool from rows drawn by importance, by rejection.
+
+    >>> weight, count = np.array([4.0, 0.2]), np.array([2, 1])
+    >>> rows = LabelledRows(np.zeros((2, 1)), np.zeros(2), weight, count, most=2.0)
+    >>> uniform_part(rows, np.random.default_rng(0)).weight
+    array([2])
+    """
+    assert rows.most is not None
+    share = np.minimum(rows.weight / rows.count / rows.most, 1.0)
+    kept = rng.binomial(rows.count, share)
+    at = np.flatnonzero(kept)
+    return rows.part(at, kept[at])
+
+
+def default_model(task: str, seed: int = 0) -> Any:
+    """Return the model of a task. Of weights only their ratios count, as rounds are unfinished."""
+    made = KernelClassifier if task == CLASSIFICATION else KernelRegressor
+    return made(weight_type="relative", random_state=seed)
+
+
+def learn(model: Any, rows: LabelledRows, seed: int = 0) -> tuple[Any, CurvePoint]:
+    """Fit a clone of a model to labelled rows; return it with its point of the curve."""
+    fitted, (error, deviation) = _left_out(model, rows)
+    if rows.most is None:
+        return fitted, CurvePoint(len(rows.y), error, deviation)
+    rng = np.random.default_rng([seed, len(rows.y)])
+    parts = [uniform_part(rows, rng) for _ in range(REPEATS)]
+    if not all(part.enough for part in parts):
+        return fitted, CurvePoint(len(rows.y), error, deviation)
+    squares = [_left_out(model, part)[1][0] ** 2 for part in parts]
+    size = float(np.mean([len(part.y) for part in parts]))
+    uniform = float(np.sqrt(np.mean(squares)))
+    return fitted, CurvePoint(len(rows.y), error, deviation, size, uniform)
+
+
+def _left_out(model: Any, rows: LabelledRows) -> tuple[Any, tuple[float, float]]:
+    """Return a fitted model, and its error on left-out rows with the standard error of that."""
+    fitted = clone(model).fit(rows.X, rows.y, sample_weight=rows.weight)
+    size = float(rows.weight.sum() ** 2 / np.sum(rows.weight**2))
+    if isinstance(fitted, KernelClassifier):
+        return fitted, _wrong(fitted, size)
+    left = fitted.fit_.intervals.rows
+    squares, weight = left.errors[:, 0] ** 2, left.weight / left.weight.sum()
+    mean = float(weight @ squares)
+    spread = float(np.sqrt(weight**2 @ (squares - mean) ** 2))
+    scale, root = float(fitted._targets.scale[0]), float(np.sqrt(mean))
+    return fitted, (scale * root, scale * spread / (2 * root) if root > 0 else 0.0)
+
+
+def _wrong(fitted: Any, size: float) -> tuple[float, float]:
+    """Return the share of left-out rows whose most probable class is wrong, and its error.
+
+    No row wrong is no proof that none will be: half a row is added to either side, as Jeffreys'
+    prior does.
+    """
+    total, _, right = fitted.calibration_.reliability.confidence.sum(axis=0)
+    share = float((size * (1 - right / total) + 0.5) / (size + 1))
+    return share, float(np.sqrt(share * (1 - share) / size))
+
+
+def guesses(model: Any, X: Any) -> list[dict[str, Any]]:
+    """Return what a model expects of rows, and how sure it is.
+
+    For classes, that is the probability of each; for numbers, the prediction with an interval and
+    its coverage, or without them as long as there are too few labels.
+    """
+    if isinstance(model, KernelClassifier):
+        classes = [str(name) for name in model.classes_]
+        return [
+            {"classes": dict(zip(classes, row, strict=True)), "sure": max(row)}
+            for row in model.predict_proba(X).round(4).tolist()
+        ]
+    values = np.asarray(model.predict(X), dtype=float).tolist()
+    mixture = model.fit_.intervals.mixture(0)
+    for coverage in COVERAGES:
+        if mixture.has((1 - coverage) / 2) and mixture.has((1 + coverage) / 2):
+            ends = model.predict_interval(X, coverage).tolist()
+            return [
+                {"value": value, "low": low, "high": high, "coverage": coverage}
+                for value, (low, high) in zip(values, ends, strict=True)
+            ]
+    return [{"value": value} for value in values]
