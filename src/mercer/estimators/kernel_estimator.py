@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -60,7 +61,7 @@ class KernelEstimator(FittedAttributes):
 
     def __init__(
         self,
-        kernel: str | Kernel = "auto",
+        kernel: str | Kernel | Callable[..., Any] = "auto",
         basis: str | BasisTransformer = "auto",
         alpha: float | str = "auto",
         *,
@@ -330,7 +331,7 @@ class KernelEstimator(FittedAttributes):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if isinstance(self.kernel, (str, Kernel)):
+        if isinstance(self.kernel, (str, Kernel)) or callable(self.kernel):
             tags.input_tags.sparse = accepts_sparse(self.kernel)
             tags.input_tags.pairwise = is_pairwise(self.kernel)
             tables = takes_tables(self)

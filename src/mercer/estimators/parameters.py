@@ -49,7 +49,7 @@ def with_objects(before: dict[str, Any], params: dict[str, Any]) -> dict[str, An
             continue
         value = params.get(name, before[name])
         if not isinstance(value, str):
-            params[name] = clone(value)
+            params[name] = clone(as_object(value))
             continue
         if value == "auto" and name in _EXAMPLES:
             raise ValueError(f"{name}='auto' has no parameters: set {_EXAMPLES[name]} too")

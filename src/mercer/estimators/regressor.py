@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -38,12 +38,14 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
 
     Parameters
     ----------
-    kernel : "auto", str or Kernel
+    kernel : "auto", str, Kernel or callable
         "auto" chooses among Gaussian, Matern (3/2 and 5/2) and Laplacian (L1 and L2) kernels and
         their bandwidths by held-out rows. A name ("gaussian", "laplacian_l1", "laplacian_l2",
-        "matern", "polynomial", "linear", "arc_cosine", "periodic_spline", "sobolev",
-        "precomputed") or an object of :mod:`mercer.kernels` keeps that kernel; its bandwidth is
-        "auto" (part of the search), "median" (the median distance) or numbers in the units of X.
+        "matern", "polynomial", "linear", "cosine", "arc_cosine", "chi_squared", "periodic_spline",
+        "sobolev", "precomputed", and scikit-learn's names of these), an object of
+        :mod:`mercer.kernels` or a function of two blocks of rows (see :class:`FunctionKernel`)
+        keeps that kernel; its bandwidth is "auto" (part of the search), "median" (the median
+        distance) or numbers in the units of X.
     basis : str or basis object
         "auto", "full", "landmarks", "random_features", or an object of :mod:`mercer.bases`. "auto"
         is the full kernel for up to 2,000 rows, then ``Landmarks("auto")``, whose number grows
@@ -61,7 +63,8 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         Whether columns are centered and divided by their standard deviations ("standard"), mapped
         to normal quantiles ("quantile"), whichever held-out rows prefer ("auto"), or left as they
         are. "auto" leaves them if the kernel has a numeric bandwidth, which is in the units of X,
-        if the metric is an array, and for precomputed, periodic spline and Sobolev kernels.
+        if the metric is an array, and for kernels of columns as they are: cosine, chi-squared,
+        periodic spline, Sobolev, precomputed, or a function.
     columns : "auto", None, dict or TableEncoder
         What the columns of a data frame, a file or an array of objects are: "auto" looks at them,
         a dict names the kinds of some (``{"zip": "category", "id": "drop"}``), and a
@@ -189,7 +192,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
 
     def __init__(
         self,
-        kernel: str | Kernel = "auto",
+        kernel: str | Kernel | Callable[..., Any] = "auto",
         basis: str | BasisTransformer = "auto",
         alpha: float | str = "auto",
         *,

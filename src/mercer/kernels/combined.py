@@ -44,6 +44,11 @@ class _Pair(Kernel):
         return self.left.may_scale and self.right.may_scale
 
     @property
+    def has_units(self) -> bool:  # type: ignore[override]
+        """Whether the units of the columns matter to a part."""
+        return self.left.has_units or self.right.has_units
+
+    @property
     def learns(self) -> str | None:  # type: ignore[override]
         """The metrics that both parts can learn."""
         forms = (self.left.learns, self.right.learns)
