@@ -23,6 +23,7 @@ from mercer.request import Request
 from mercer.result import Fit
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
+from mercer.selection import Criterion, as_criterion
 from mercer.solvers import as_solver
 
 
@@ -50,7 +51,40 @@ def can_add_rows(estimator: Any) -> bool:
             "partial_fit and forget need a basis that does not change with the rows; the full "
             "kernel has one function per row: use basis='landmarks' or 'random_features'"
         )
+    chooser = _chooser(estimator)
+    if isinstance(chooser, Criterion) and chooser.second_pass and not chooser.falls_back:
+        raise AttributeError(
+            f"partial_fit and forget choose alpha again, but {chooser.label} would have to read "
+            f"rows that are no longer there: use selection='gcv' or 'auto', or a number for alpha"
+        )
+    if hasattr(estimator, "fit_"):
+        check_sums(estimator.fit_)
     return True
+
+
+def can_remove_rows(estimator: Any) -> bool:
+    """Return whether rows can be removed; raise AttributeError with the reason if not."""
+    can_add_rows(estimator)
+    chooser = _chooser(estimator)
+    if chooser is not None and chooser.folds > 1:
+        instead = (
+            "selection='gcv' or a number for alpha"
+            if isinstance(chooser, Criterion)
+            else "stop=StopAfter(steps)"
+        )
+        raise AttributeError(
+            f"forget does not know which fold a row was dealt to, by {chooser.label}: use {instead}"
+        )
+    return True
+
+
+def _chooser(estimator: Any) -> Any:
+    """Return the rule that chooses steps, the criterion that chooses alpha, or None if given."""
+    solver = as_solver(estimator.solver)
+    if solver.regularized_by_steps:
+        return solver.rule()
+    is_open = isinstance(estimator.alpha, str) and estimator.alpha == "auto"
+    return as_criterion(estimator.selection) if is_open else None
 
 
 def with_fixed_size(request: Request) -> Request:

@@ -15,7 +15,13 @@ from mercer.combine import Combination, ExactSum
 from mercer.contracts import Array, TargetKind, Targets
 from mercer.estimators.asked import accepts_sparse, is_pairwise
 from mercer.estimators.attributes import FittedAttributes, cv_results_of
-from mercer.estimators.batches import can_add_rows, first_batch, with_fixed_size, with_rows
+from mercer.estimators.batches import (
+    can_add_rows,
+    can_remove_rows,
+    first_batch,
+    with_fixed_size,
+    with_rows,
+)
 from mercer.estimators.by_theory import resolved
 from mercer.estimators.copying import cloned, without_connection
 from mercer.estimators.drawn_rows import warn_of_missing_weights
@@ -281,7 +287,7 @@ class KernelEstimator(FittedAttributes):
             return self._fit(given, self._kind(), needs_sums=True)
         return self._with_rows(given, sign=1)
 
-    @available_if(can_add_rows)
+    @available_if(can_remove_rows)
     @one_at_a_time
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Remove rows from the model by subtracting their moments.

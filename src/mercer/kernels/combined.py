@@ -44,7 +44,7 @@ class _Pair(Kernel):
         return self.left.may_scale and self.right.may_scale
 
     @property
-    def has_units(self) -> bool:  # type: ignore[override]
+    def has_units(self) -> bool:
         """Whether the units of the columns matter to a part."""
         return self.left.has_units or self.right.has_units
 
