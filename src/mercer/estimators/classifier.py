@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array, Targets
-from mercer.estimators.batches import can_add_rows
+from mercer.estimators.availability import can_add_rows
 from mercer.estimators.calibrating import Calibration, calibration_by, calibration_of
 from mercer.estimators.explaining import explain, explained_class
 from mercer.estimators.inputs import Given

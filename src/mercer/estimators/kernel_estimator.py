@@ -13,15 +13,10 @@ from mercer.bases import BasisTransformer, as_basis
 from mercer.columns import TableEncoder
 from mercer.combine import Combination, ExactSum
 from mercer.contracts import Array, TargetKind, Targets
-from mercer.estimators.asked import accepts_sparse, is_pairwise
+from mercer.estimators.asked import accepts_sparse, is_nonnegative, is_pairwise
 from mercer.estimators.attributes import FittedAttributes, cv_results_of
-from mercer.estimators.batches import (
-    can_add_rows,
-    can_remove_rows,
-    first_batch,
-    with_fixed_size,
-    with_rows,
-)
+from mercer.estimators.availability import can_add_rows, can_remove_rows
+from mercer.estimators.batches import first_batch, with_fixed_size, with_rows
 from mercer.estimators.by_theory import resolved
 from mercer.estimators.copying import cloned, without_connection
 from mercer.estimators.drawn_rows import warn_of_missing_weights
@@ -55,9 +50,10 @@ class KernelEstimator(FittedAttributes):
     (:meth:`_request`), and the rows, which :func:`~mercer.estimators.sharding.opened_rows` opens.
     """
 
-    # Parameters that only classifiers have.
+    # Parameters that only classifiers, or only regressors, have.
     class_weight: Any = None
     calibration: str | None = None
+    alpha_per_target: bool = False
 
     columns_: TableEncoder | None
     _fitted_to: str | None
@@ -69,7 +65,7 @@ class KernelEstimator(FittedAttributes):
         self,
         kernel: str | Kernel | Callable[..., Any] = "auto",
         basis: str | BasisTransformer = "auto",
-        alpha: float | str = "auto",
+        alpha: Any = "auto",
         *,
         metric: Any = "auto",
         scale: str | None = "auto",
@@ -340,6 +336,7 @@ class KernelEstimator(FittedAttributes):
         if isinstance(self.kernel, (str, Kernel)) or callable(self.kernel):
             tags.input_tags.sparse = accepts_sparse(self.kernel)
             tags.input_tags.pairwise = is_pairwise(self.kernel)
+            tags.input_tags.positive_only = is_nonnegative(self.kernel)
             tables = takes_tables(self)
             tags.input_tags.string = tags.input_tags.categorical = tables
             tags.input_tags.allow_nan = tables and self.missing == "fill"

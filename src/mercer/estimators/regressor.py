@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -50,10 +50,10 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         "auto", "full", "landmarks", "random_features", or an object of :mod:`mercer.bases`. "auto"
         is the full kernel for up to 2,000 rows, then ``Landmarks("auto")``, whose number grows
         until more would hardly help.
-    alpha : float or "auto"
+    alpha : float, array of shape (k,) or "auto"
         Penalty relative to the *mean* loss; scikit-learn's ``KernelRidge(alpha=a)`` is
         ``alpha=a/n`` here. "auto" chooses it from ``alphas`` by ``selection``; for solvers
-        regularized by their number of steps, it is 0.
+        regularized by their number of steps, it is 0. An array has one for each column of y.
     metric : "auto", "diagonal", "full", None, array or MetricSearch
         The metric to learn: a weight per column ("diagonal"), also directions that are no columns
         ("full"), none, or whichever held-out rows prefer ("auto"). An array of shape (d, r), or
@@ -77,6 +77,8 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         them and refuses rows that all have a label.
     alphas : array or None
         The candidates for ``alpha="auto"``; None means 20 values based on the spectrum.
+    alpha_per_target : bool
+        Whether ``alpha="auto"`` is chosen for each column of y, as by RidgeCV of scikit-learn.
     selection : "auto", "gcv", "kfold", "loo" or criterion object
         How alpha is chosen. "auto" leaves out a sample of rows, one at a time and with the
         landmarks at them (:class:`~mercer.selection.AutoSelection`); "gcv" is generalized
@@ -138,12 +140,12 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
 
     Attributes
     ----------
-    alpha_ : float
+    alpha_ : float or array of shape (k,)
         The alpha that was used.
     cv_results_ : dict or None
-        "alpha" and "mean_squared_error" along the path (and by split for K-fold), if alpha was
-        chosen automatically.
-    effective_dimension_ : float
+        "alpha" and "mean_squared_error" along the path (and by split for K-fold, and
+        "squared_error_by_target" with ``alpha_per_target``), if alpha was chosen automatically.
+    effective_dimension_ : float or array of shape (k,)
         ``trace(A (A + alpha)^-1)``.
     noise_ : float or array of shape (k,)
         The standard deviation of the noise in y.
@@ -194,7 +196,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         self,
         kernel: str | Kernel | Callable[..., Any] = "auto",
         basis: str | BasisTransformer = "auto",
-        alpha: float | str = "auto",
+        alpha: float | Sequence[float] | Array | str = "auto",
         *,
         metric: Any = "auto",
         scale: str | None = "auto",
@@ -202,6 +204,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         missing: str = "fill",
         unlabelled: str = "drop",
         alphas: Any = None,
+        alpha_per_target: bool = False,
         selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
         fit_intercept: bool = True,
@@ -248,6 +251,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
             remember_rows=remember_rows,
         )
         self.intervals = intervals
+        self.alpha_per_target = alpha_per_target
 
     def _request(self, targets: Any) -> Request:
         if self.intervals is not None:
@@ -334,5 +338,6 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
 
         ``df(x_i) / dy_i`` is this times the weight of the row; over all rows of a fit these add up
         to ``effective_dimension_`` and 1 for the intercept. Costs as much as standard deviations.
+        Of shape (n,), or (n, k) if outputs have alphas of their own.
         """
         return leverages_of(self, X)

@@ -40,6 +40,7 @@ class ChiSquared(Kernel):
 
     bounded = True
     may_scale = False
+    nonnegative = True
     has_gradient = True
     learns = "diagonal"
     scratch = 3

@@ -46,6 +46,8 @@ class Kernel(BaseEstimator):
     has_gradient: bool = False
     #: Whether X holds kernel values instead of columns.
     pairwise = False
+    #: Whether columns must not have negative values.
+    nonnegative = False
     #: Whether columns may be scaled: not kernels of X in [0, 1], nor of kernel values.
     may_scale: bool = True
     #: The metrics that it can learn: "full", only "diagonal", or None.
