@@ -17,6 +17,8 @@ import reference
 from mercer import (
     KCGM,
     ArcCosine,
+    ChiSquared,
+    Cosine,
     CutOff,
     FullKernel,
     Gaussian,
@@ -67,6 +69,8 @@ KERNELS: dict[str, tuple[Kernel, Callable[..., float]]] = {
         Polynomial(2, gamma=0.7, offset=0.3),
         partial(reference.polynomial, degree=2, gamma=0.7, offset=0.3),
     ),
+    "cosine": (Cosine(), reference.cosine),
+    "chi_squared": (ChiSquared(0.6), partial(reference.chi_squared, bandwidth=0.6)),
     "arc_cosine_0": (ArcCosine(0), partial(reference.arc_cosine, order=0)),
     "arc_cosine_1": (ArcCosine(1), partial(reference.arc_cosine, order=1)),
     "periodic_spline": (
@@ -88,7 +92,7 @@ KERNELS: dict[str, tuple[Kernel, Callable[..., float]]] = {
 SHARP = {"laplacian_l2", "matern_12", "arc_cosine_0"}
 #: Cluster centers are points like others: a few kernels are enough.
 CLUSTERED = {"gaussian", "polynomial"}
-NO_RANDOM_FEATURES = {"polynomial", "polynomial_quadratic", "sobolev"}
+NO_RANDOM_FEATURES = {"polynomial", "polynomial_quadratic", "sobolev", "chi_squared"}
 ORTHOGONAL = {"gaussian", "gaussian_by_column", "laplacian_l2", "matern_32", "arc_cosine_1"}
 
 

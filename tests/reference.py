@@ -59,6 +59,18 @@ def polynomial(
     return (gamma * linear(x, z) + offset) ** degree
 
 
+def cosine(x: Array, z: Array) -> float:
+    """x'z / (||x|| ||z||), 0 for rows of zeros"""
+    lengths = sqrt(linear(x, x)) * sqrt(linear(z, z))
+    return linear(x, z) / lengths if lengths > 0 else 0.0
+
+
+def chi_squared(x: Array, z: Array, bandwidth: float = 1.0) -> float:
+    """exp(-sum_j (x_j - z_j)^2 / (x_j + z_j) / bandwidth), without columns that are both 0"""
+    terms = [(a - b) ** 2 / (a + b) for a, b in zip(x, z, strict=True) if a + b > 0]
+    return exp(-float(sum(terms)) / bandwidth)
+
+
 def arc_cosine(x: Array, z: Array, order: int = 1) -> float:
     """The closed forms of Cho and Saul for threshold (0) and rectified (1) units."""
     lengths = sqrt(linear(x, x)) * sqrt(linear(z, z))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[Any]
 Rows: TypeAlias = Any  # a dense (n, d) array or a SciPy CSR matrix
 Precision: TypeAlias = Literal["float32", "float64"]
+Penalty: TypeAlias = "float | Array"  # one alpha, or one for each of k outputs, of shape (k,)
 
 
 @dataclass(frozen=True)
@@ -336,8 +337,7 @@ class Engine(Protocol):
     ) -> list[Any]:
         """Run a task over items; return the results, in the order of the items.
 
-        ``light`` means that the task takes milliseconds, less than sending it.
-        """
+        A ``light`` task takes milliseconds, less than sending it."""
 
     def reduce(
         self,

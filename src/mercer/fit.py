@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, Reading
+from mercer.contracts import Array, Penalty, Reading
 from mercer.engines import count_numbers
 from mercer.forms import FORMS, Work
 from mercer.inference.leaving_out import leave_out
@@ -80,7 +80,7 @@ def solve_rows(
     request: Request,
     planned: tuple[Plan, BaseSolver],
     functions: BasisTransformer | None,
-    alpha: float | None,
+    alpha: Penalty | None,
     clock: Clock,
 ) -> Solved:
     """Sum over the rows and solve, as planned; ``alpha`` is None if it is open."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import BasisTransformer, Landmarks
-from mercer.contracts import Array
+from mercer.contracts import Array, Penalty
 from mercer.moments.by_fold import share_functions, sum_moments
 from mercer.moments.products import products_of
 from mercer.plan import Plan
@@ -50,7 +50,7 @@ class Work:
     solver: BaseSolver
     basis: BasisTransformer
     clock: Clock
-    alpha: float | None
+    alpha: Penalty | None
     seed: int | None = None  # that dealt rows to folds
 
 
@@ -64,7 +64,7 @@ def by_moments(work: Work) -> MomentSystem:
         folds = sum_moments(work.rows, request.targets, work.basis, plan.reading, work.seed)
     again = SecondPass(work.rows, request.targets, plan.reading)
     return MomentSystem(
-        folds, work.basis, request.intercept, request.units, work.solver.cuts_off, again
+        folds, work.basis, request.intercept, request.error_units, work.solver.cuts_off, again
     )
 
 
@@ -85,13 +85,13 @@ def kernel_matrix_system(
     check_overflow(gram, "float64")
     # Rows with weight 0 are excluded: an infinite ridge makes their coefficient 0.
     present = np.maximum(weight, ABSENT)
-    return KernelMatrixSystem(gram, Y, present, request.intercept, request.units, cutoff)
+    return KernelMatrixSystem(gram, Y, present, request.intercept, request.error_units, cutoff)
 
 
 def by_products(work: Work) -> ProductSystem:
     """Read all rows once, store their values if they fit, and factor a preconditioner."""
     rows, request, plan, basis = work.rows, work.request, work.plan, work.basis
-    assert work.alpha is not None
+    assert isinstance(work.alpha, float)
     with work.clock.stage("preconditioner"):
         preconditioner = _preconditioner(work, attempts=1)
         if preconditioner.factor is None:  # dependent functions
@@ -121,7 +121,7 @@ def _preconditioner(
     work: Work, attempts: int = 12
 ) -> SamplePreconditioner | LandmarkPreconditioner:
     rows, request, plan, basis = work.rows, work.request, work.plan, work.basis
-    assert work.alpha is not None
+    assert isinstance(work.alpha, float)
     whole = plan.sample >= rows.n_rows
     by_landmarks = isinstance(basis, Landmarks) and not whole
     wanted = plan.sample - basis.size if by_landmarks else plan.sample
@@ -140,7 +140,7 @@ def by_kernel_products(work: Work) -> KernelProductSystem:
     """Collect targets and weights, and factor a low-rank preconditioner."""
     rows, request, plan = work.rows, work.request, work.plan
     points, kernel = work.basis.landmarks_, work.basis.kernel_
-    assert work.alpha is not None
+    assert isinstance(work.alpha, float)
     labels = rows.map(labels_of, request.targets, record="targets")
     Y, weight = (np.concatenate(part) for part in zip(*labels, strict=True))
     check_total_weight(weight.sum())

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from mercer.contracts import Array
+from mercer.contracts import Array, Penalty
 from mercer.fit import Solved, fit, fit_basis, leave_rows_out, solve_rows
 from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.kernel import dense
@@ -177,7 +177,7 @@ class Growth:
             solved = solve_rows(self.rows, self.request, (plan, solver), basis, alpha, clock)
             if by_moments:
                 scored = solved.outcome
-                spread = float(solved.system.target_square @ solved.system.units)
+                spread = float(np.sum(solved.system.target_square @ solved.system.units))
                 self._limit(scored.alpha)
                 path = replace(path, largest=max(size, self.last.size), spread=spread)
                 widened = plan.precision == "float32" and basis.precision_ == "float64"
@@ -233,16 +233,16 @@ class Growth:
             return float("nan")
         if outcome.scores is not None:
             assert outcome.alphas is not None
-            return float(outcome.scores.mean[outcome.alphas == alpha][0])
+            return outcome.scores.at(outcome.alphas, alpha)
         if solved.work.plan.size == self.last.size:  # nothing depends on it
             return float("nan")
-        rng = self.request.seeds.solve()
-        return float(AutoSelection().score(solved.system, np.array([alpha]), rng).mean[0])
+        rng, alphas = self.request.seeds.solve(), np.unique(alpha)
+        return AutoSelection().score(solved.system, alphas, rng).at(alphas, alpha)
 
-    def _limit(self, alpha: float) -> None:
+    def _limit(self, alpha: Penalty) -> None:
         """Plan the largest size by moments if products would take too many steps."""
         automatic = self.request.solver is None and self.last.form == "products"
-        if automatic and alpha < SMALLEST_ALPHA:
+        if automatic and np.min(alpha) < SMALLEST_ALPHA:
             self.last, self.solver = plan_fit(self.rows, replace(self.summed, solver=Ridge()))
 
     def _following(self, path: SizePath) -> int:

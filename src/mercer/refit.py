@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from mercer.contracts import Array, Targets
+from mercer.contracts import Array, Penalty, Targets
 from mercer.forms import Work, kernel_matrix_system
 from mercer.moments import Moments
 from mercer.request import Request
@@ -18,7 +18,8 @@ from mercer.systems import KernelMatrixSystem, MomentSystem
 def refit(previous: Fit, folds: list[Moments], request: Request) -> Fit:
     """Solve again, after moments were added or subtracted."""
     solver = request.solver or Ridge()
-    system = MomentSystem(folds, previous.basis, request.intercept, request.units, solver.cuts_off)
+    how = request.intercept, request.error_units, solver.cuts_off
+    system = MomentSystem(folds, previous.basis, *how)
     clock = Clock()
     outcome = _solved(system, previous, replace(request, previous=None), solver, clock)
     found = Fit(
@@ -75,7 +76,7 @@ def coefficients_of_steps(
         yield system.coefficients(value)
 
 
-def effective_dimension(found: Fit, targets: Targets, intercept: bool) -> float:
-    """Return ``trace(A (A + alpha)^-1)`` of a fit whose alpha was given."""
+def effective_dimension(found: Fit, targets: Targets, intercept: bool) -> Penalty:
+    """Return ``trace(A (A + alpha)^-1)`` of a fit whose alpha was given, for each alpha."""
     system = system_of_fit(found, Request(targets, intercept=intercept))
     return system.decomposition.effective_dimension(found.alpha)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import BasisTransformer, as_basis
-from mercer.contracts import Array, Progress, Seeds, StepProgress, Targets
+from mercer.contracts import Array, Penalty, Progress, Seeds, StepProgress, Targets
 from mercer.kernels import Gaussian, Kernel
 from mercer.selection import AutoSelection, Criterion
 from mercer.solvers import BaseSolver
@@ -130,7 +130,10 @@ class Request:
     solver : BaseSolver or None
         None lets the cost model choose between moments and products.
     alpha, alphas, criterion
-        The penalty; if None, it is chosen from the path by the criterion.
+        The penalty, one or an array with one of each output; if None, it is chosen from the path by
+        the criterion.
+    alpha_per_target : bool
+        Whether an open alpha is chosen for each output.
     intercept : bool
         Whether to fit an intercept.
     dtype, memory_limit
@@ -155,8 +158,9 @@ class Request:
     basis: Any = "auto"
     basis_reason: str = "requested"
     solver: BaseSolver | None = None
-    alpha: float | None = None
+    alpha: Penalty | None = None
     alphas: Array | None = None
+    alpha_per_target: bool = False
     criterion: Criterion = field(default_factory=AutoSelection)
     intercept: bool = True
     dtype: str = "auto"
@@ -196,6 +200,16 @@ class Request:
     def units(self) -> Array:
         """Squared scale of each target column; shape (k,)."""
         return np.asarray(self.targets.scale**2)
+
+    @property
+    def by_output(self) -> bool:
+        """Whether each output has an alpha of its own."""
+        return self.alpha_per_target if self.alpha is None else np.ndim(self.alpha) > 0
+
+    @property
+    def error_units(self) -> Array:
+        """What squared errors are multiplied by: (k,), or (k, k) to keep outputs apart."""
+        return np.diag(self.units) if self.by_output else self.units
 
     @property
     def _rule(self) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, Precision, Solution, Status
+from mercer.contracts import Array, Penalty, Precision, Solution, Status
 from mercer.engines import Communication
 from mercer.metric import SearchRecord
 from mercer.moments import Moments, Peak
@@ -39,11 +39,11 @@ class Fit:
     coefficients: Array  # (M, k), for encoded targets
     intercept: Array  # (k,)
     solution: Solution
-    alpha: float
+    alpha: Penalty
     total_weight: float
     n_rows: int
     weight: float = 0.0  # the sum of the rows' weights
-    effective_dimension: float | None = None
+    effective_dimension: Penalty | None = None  # for each alpha
     alphas: Array | None = None
     scores: Any = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -85,7 +85,12 @@ class Fit:
 
     def check_state(self, outputs: int) -> None:
         """Raise ValueError if the parts of a fit read from a file are inconsistent."""
-        check_number(self.alpha, "alpha", minimum=0.0)
+        if isinstance(self.alpha, np.ndarray):
+            check_array(self.alpha, "alpha", (outputs,))
+        if np.any(np.asarray(self.alpha) < 0):
+            raise ValueError("alpha must not be negative")
+        if not isinstance(self.alpha, np.ndarray):
+            check_number(self.alpha, "alpha", minimum=0.0)
         check_number(self.total_weight, "total_weight", above=0.0)
         check_number(self.weight, "weight", minimum=0.0)
         check_count(self.n_rows, "n_rows")

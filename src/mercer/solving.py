@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.contracts import Array, Solution
+from mercer.contracts import Array, Penalty, Solution
 from mercer.engines import blas_threads
 from mercer.forms import Work
 from mercer.selection import Scores, choose_alpha, iterate
@@ -22,10 +22,10 @@ class Outcome:
     coefficients: Array
     intercept: Array
     solution: Solution
-    alpha: float
+    alpha: Penalty
     alphas: Array | None = None
     scores: Scores | None = None
-    effective_dimension: float | None = None
+    effective_dimension: Penalty | None = None
     path: SolverPath | None = None
     run: Run | None = None
     residual_square: Array | None = None
@@ -52,7 +52,7 @@ def solve_directly(system: Any, work: Work) -> Outcome:
 def solve_by_steps(system: Any, work: Work) -> Outcome:
     """Run an iterative solver, resuming an earlier run if there is one."""
     request, alpha = work.request, work.alpha
-    assert alpha is not None
+    assert isinstance(alpha, float)
     run = None if request.previous is None else request.previous.run
     with work.clock.stage("solve"):
         found = iterate(
@@ -71,7 +71,7 @@ def solve_by_steps(system: Any, work: Work) -> Outcome:
 def solve_by_products(system: Any, work: Work) -> Outcome:
     """Run conjugate gradients, starting from the solution of an earlier fit if there is one."""
     request, solver, alpha = work.request, work.solver, work.alpha
-    assert alpha is not None
+    assert isinstance(alpha, float)
     start = None if request.previous is None else request.previous.solution.value
     if start is not None and start.shape != system.b.shape:
         start = None

@@ -18,10 +18,16 @@ from cases import (
 )
 from mercer import (
     GCV,
+    KCGM,
     Gaussian,
+    GradientDescent,
     KFold,
     Landmarks,
     RandomFeatures,
+    StopAfter,
+    StopOnHeldOut,
+    load,
+    save,
 )
 from pairs import over_each
 
@@ -264,22 +270,45 @@ def test_forgetting_before_fitting_is_refused():
         regressor(basis="landmarks").forget(rows(), targets(rows()))
 
 
+def reason(model, method):
+    """Return why a model has no such method."""
+    assert not hasattr(model, method)
+    with pytest.raises(AttributeError) as caught:
+        getattr(model, method)
+    return str(caught.value.__cause__)
+
+
 def test_forgetting_with_folds_is_refused_with_a_way_out():
     X, y = rows(), targets(rows())
     model = GIVEN_GAUSSIAN.estimator(alpha="auto", selection="kfold").fit(X, y)
-    with pytest.raises(ValueError, match=r"which fold .* use selection='gcv'"):
+    assert "which fold a row was dealt to, by 5-fold" in reason(model, "forget")
+    model.set_params(selection="gcv")  # its sums are those of folds nevertheless
+    with pytest.raises(ValueError, match="does not know which fold"):
         model.forget(X[:5], y[:5])
+    for solver in (KCGM(), GradientDescent(StopOnHeldOut())):
+        words = reason(GIVEN_GAUSSIAN.estimator(solver=solver), "forget")
+        assert words.endswith("use stop=StopAfter(steps)")
+    assert hasattr(GIVEN_GAUSSIAN.estimator(solver=KCGM(StopAfter(3))), "forget")
 
 
 def test_leave_one_out_needs_the_rows_and_says_so():
     X, y = rows(), targets(rows())
     model = GIVEN_GAUSSIAN.estimator(alpha="auto", selection="loo").fit(X[:20], y[:20])
-    before = model.predict(NEW)
-    with pytest.raises(ValueError, match=r"needs a second pass over the rows.*use selection='gcv'"):
-        model.partial_fit(X[20:], y[20:])
-    np.testing.assert_array_equal(model.predict(NEW), before)
+    for method in ("partial_fit", "forget"):
+        assert "leave-one-out on all rows would have to read rows" in reason(model, method)
     model.set_params(selection=GCV()).partial_fit(X[20:], y[20:])
     assert model.moments_.rows == 30
+    assert hasattr(model.set_params(selection="loo", alpha=1e-3), "partial_fit")
+
+
+def test_a_model_without_sums_has_no_batches(tmp_path):
+    X, y = rows(), targets(rows())
+    shards = {"shards": 2, "combine": "average", "random_state": 0}
+    model = GIVEN_GAUSSIAN.estimator(**shards)
+    assert hasattr(model, "partial_fit")  # whose first rows are summed
+    assert "its moments stayed with the shards" in reason(model.fit(X, y), "partial_fit")
+    kept = load(save(GIVEN_GAUSSIAN.estimator().fit(X, y), tmp_path / "model"))
+    assert "loaded from a file without its moments" in reason(kept, "forget")
 
 
 def test_folds_asked_for_too_late_are_refused_in_words_that_fit():

@@ -1,20 +1,30 @@
-"""Every check of the installed scikit-learn, for what differs in interface.
+"""Every check of the installed scikit-learn: the defaults, the bases, and a table of estimators.
 
-What only differs inside, another solver or basis, is the concern of the tables in ``cases.py``.
+The table has all pairs of bases, solvers, criteria and combinations; the ordinary suite takes each
+of them once.
 """
+
+import functools
 
 import pytest
 from sklearn.utils.estimator_checks import (
+    check_estimator,
     check_sample_weight_equivalence_on_dense_data,
     check_sample_weight_equivalence_on_sparse_data,
     parametrize_with_checks,
 )
 
 from cases import MEDIAN
+from configurations import (
+    CONFIGURATIONS,
+    FEW_CONFIGURATIONS,
+    REASONS,
+    expected_failures,
+    why_weights_are_not_copies,
+)
 from mercer import (
     KCGM,
     FullKernel,
-    GradientDescent,
     KernelClassifier,
     KernelRanker,
     KernelRegressor,
@@ -26,17 +36,10 @@ from mercer import (
 
 ESTIMATORS = [
     KernelRegressor(),
-    # alpha by folds, from moments
-    KernelRegressor(
-        basis=RandomFeatures(50, random_state=0), selection="kfold", random_state=0, **MEDIAN
-    ),
     # a path of steps that can be resumed
     KernelRegressor(basis="landmarks", solver=KCGM(StopAfter(5)), warm_start=True, **MEDIAN),
     KernelClassifier(),
-    # steps by folds
-    KernelClassifier(solver=GradientDescent(max_steps=100), random_state=0, **MEDIAN),
     KernelRanker(),
-    KernelRanker(basis="landmarks", alpha=1e-3, shards=2, **MEDIAN),
     Landmarks(),
     FullKernel(),
     RandomFeatures(50, random_state=0),
@@ -44,38 +47,79 @@ ESTIMATORS = [
 ]
 
 
-def by_folds(estimator):
-    """Whether the number of steps is chosen by folds, which is the default of iterative solvers."""
-    solver = getattr(estimator, "solver", None)
-    return solver in ("kcgm", "gradient_descent") or getattr(solver, "stop", None) == "kfold"
-
-
-def chooses_alpha(estimator):
-    """Whether alpha is chosen by rows that are left out, which is the default of direct solvers."""
-    names = ("selection", "alpha", "solver")
-    return [getattr(estimator, name, None) for name in names] == ["auto"] * 3
-
-
-def expected_failures(estimator):
-    """Checks that cannot hold, each with its mathematical reason."""
-    reasons = {}
-    if getattr(estimator, "selection", "gcv") == "kfold" or by_folds(estimator):
-        for kind in ("dense", "sparse"):
-            reasons[f"check_sample_weight_equivalence_on_{kind}_data"] = (
-                "a row given twice may be dealt to two folds, a row of weight 2 goes to one"
-            )
-    elif chooses_alpha(estimator):
-        for kind in ("dense", "sparse"):
-            reasons[f"check_sample_weight_equivalence_on_{kind}_data"] = (
-                "of a row given twice one is left out, a row of weight 2 is left out whole"
-            )
-    return reasons
+def failures_of_defaults(estimator):
+    """Checks that cannot hold: alpha is chosen by left-out rows, unless steps are given."""
+    if getattr(estimator, "selection", None) != "auto" or estimator.solver != "auto":
+        return {}
+    kinds = ("dense", "sparse")
+    return {
+        f"check_sample_weight_equivalence_on_{rows}_data": REASONS["left out"] for rows in kinds
+    }
 
 
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=failures_of_defaults)
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+@functools.cache
+def results_of(one):
+    """The outcome of each check of a configuration."""
+    return check_estimator(
+        one.estimator(),
+        expected_failed_checks=expected_failures(one),
+        on_fail=None,
+        on_skip=None,
+    )
+
+
+def assert_passes(one):
+    """No check fails that is not expected to."""
+    failed = [
+        f"{result['check_name']}: {result['exception']!r}"
+        for result in results_of(one)
+        if result["status"] == "failed"
+    ]
+    assert len(results_of(one)) > 40
+    assert not failed, "\n".join(failed)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("one", FEW_CONFIGURATIONS, ids=str)
+def test_every_part_passes(one):
+    assert_passes(one)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("one", CONFIGURATIONS, ids=str)
+def test_every_pair_of_parts_passes(one):
+    assert_passes(one)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("why", REASONS)
+def test_an_expected_failure_does_fail(why):
+    """Most checks that a reason excuses fail, and so the reason is needed."""
+    concerned = [one for one in CONFIGURATIONS if why_weights_are_not_copies(one) == why]
+    found = [
+        result["status"] == "xfail"
+        for one in concerned
+        for result in results_of(one)
+        if result["expected_to_fail"]
+    ]
+    assert len(found) == 2 * len(concerned) > 0
+    assert sum(found) > len(found) / 2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kernel", ["cosine", "chi2", "poly", "arc_cosine"])
+def test_other_kernels_pass(kernel):
+    results = check_estimator(KernelRegressor(kernel, alpha=1e-3), on_fail=None, on_skip=None)
+    assert not [result for result in results if result["status"] == "failed"]
 
 
 @pytest.mark.parametrize("settings", [{"alpha": 1e-3}, {"selection": "gcv"}], ids=str)

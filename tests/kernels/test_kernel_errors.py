@@ -6,7 +6,9 @@ import pytest
 from cases import rows
 from mercer import (
     ArcCosine,
+    ChiSquared,
     Gaussian,
+    KernelRegressor,
     LaplacianL1,
     LaplacianL2,
     Matern,
@@ -22,7 +24,7 @@ X = rows(5)
 
 
 @over_each(
-    cls=[Gaussian, LaplacianL1, LaplacianL2, Matern],
+    cls=[Gaussian, LaplacianL1, LaplacianL2, Matern, ChiSquared],
     wrong=[
         (0, "bandwidth must be a finite number greater than 0, got 0"),
         (0.0, "bandwidth must be a finite number greater than 0"),
@@ -92,16 +94,38 @@ def test_kernels_without_random_features_say_what_to_use(kernel):
         RandomFeatures(10, kernel=kernel, random_state=0).fit(X)
 
 
-def test_sobolev_refuses_values_below_zero_in_every_place():
+@pytest.mark.parametrize("kernel", [Sobolev(), ChiSquared(1.0)], ids=str)
+def test_values_below_zero_are_refused_in_every_place(kernel):
     below = X - 0.9
     for call in (
-        lambda: Sobolev()(below),
-        lambda: Sobolev()(X, below),
-        lambda: Sobolev()(below, X),
-        lambda: Sobolev().diag(below),
+        lambda: kernel(below),
+        lambda: kernel(X, below),
+        lambda: kernel(below, X),
+        lambda: kernel.diag(below),
     ):
-        with pytest.raises(ValueError, match=r"needs nonnegative columns.*MinMaxScaler"):
+        with pytest.raises(ValueError, match=r"needs nonnegative columns"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sigmoid", r"'sigmoid' is no kernel: tanh.* is positive semi-definite for no gamma .*try"),
+        ("additive_chi2", r"is no kernel: .* try ChiSquared\(\)"),
+    ],
+)
+def test_functions_of_scikit_learn_that_are_no_kernels(name, words):
+    for call in (lambda: as_kernel(name), lambda: KernelRegressor(name).fit(X, X[:, 0])):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("rbf", Gaussian), ("laplacian", LaplacianL1), ("poly", Polynomial), ("chi2", ChiSquared)],
+)
+def test_names_of_scikit_learn(name, kind):
+    assert type(as_kernel(name)) is kind
 
 
 def test_unknown_names_get_the_closest():

@@ -2,11 +2,19 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import (
+    chi2_kernel,
+    cosine_similarity,
+    laplacian_kernel,
+    polynomial_kernel,
+    rbf_kernel,
+)
 
 import reference
 from cases import KERNELS, rows
 from mercer import (
+    ChiSquared,
+    Cosine,
     Gaussian,
     LaplacianL1,
     LaplacianL2,
@@ -59,7 +67,7 @@ def test_those_kernels_take_sparse_rows():
     assert {"gaussian", "matern_32", "linear", "polynomial", "arc_cosine_1"} <= set(SPARSE)
 
 
-@pytest.mark.parametrize("cls", [Gaussian, LaplacianL1, LaplacianL2, Matern])
+@pytest.mark.parametrize("cls", [Gaussian, LaplacianL1, LaplacianL2, Matern, ChiSquared])
 def test_a_bandwidth_a_column_scales_the_columns(cls):
     X, Z = rows(12), rows(5, seed=5)
     bandwidth = np.array([0.3, 2.0])
@@ -70,14 +78,17 @@ def test_a_bandwidth_a_column_scales_the_columns(cls):
 
 def test_names_of_other_libraries():
     X, Z = rows(12), rows(5, seed=5)
+    X[:3, 0], Z[:2, 0], X[3], Z[2] = 0.0, 0.0, 0.0, 0.0
     same = [
         (Gaussian(0.5)(X, Z), rbf_kernel(X, Z, gamma=1 / (2 * 0.5**2))),
         (LaplacianL1(2.0)(X, Z), laplacian_kernel(X, Z, gamma=0.5)),
         (Polynomial(3, 0.5, 2.0)(X, Z), polynomial_kernel(X, Z, degree=3, gamma=0.5, coef0=2.0)),
         (LaplacianL2(0.7)(X, Z), Matern(0.5, 0.7)(X, Z)),
+        (Cosine()(X, Z), cosine_similarity(X, Z)),
+        (ChiSquared(0.4)(X, Z), chi2_kernel(X, Z, gamma=2.5)),
     ]
     for found, expected in same:
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("order", [2.0, 3.0, 4.0, 8.0, np.inf])

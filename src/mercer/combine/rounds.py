@@ -191,7 +191,7 @@ class Rounds(Combination):
             kernel = kernel_of_rows(rows, request.kernel, 0, request.seeds.rows)
             points = np.vstack(rows.map(points_of, label="points", record="points"))
         targets, alpha = request.targets, request.alpha
-        assert alpha is not None
+        assert isinstance(alpha, float)
         with clock.stage("shards"):
             held = rows.hold(
                 function_shard_of,

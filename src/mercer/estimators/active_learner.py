@@ -204,7 +204,7 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
             if self.same_alpha and not solver.regularized_by_steps:
                 given["alpha"] = labeller.alpha_ * ratio
         else:
-            given["alpha"] = model.alpha * ratio
+            given["alpha"] = np.asarray(model.alpha, dtype=float) * ratio
         if model.alphas is not None:
             given["alphas"] = np.asarray(model.alphas, dtype=float) * ratio
         stop = getattr(solver, "stop", None)
@@ -224,10 +224,11 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         return float(self.labeller_.n_draws_ / self.labeller_.sample_weight_.sum())
 
     @property
-    def alpha_(self) -> float:
+    def alpha_(self) -> Any:
         """The penalty of the model, relative to what ``weight_type`` says."""
         check_is_fitted(self, "model_")
-        return float(self.model_.alpha_ / self._ratio())
+        found = self.model_.alpha_ / self._ratio()
+        return found if np.ndim(found) else float(found)
 
     def _check(self) -> None:
         """Validate the parameters."""

@@ -18,6 +18,12 @@ def is_pairwise(kernel: Any) -> bool:
     return asked is not None and asked.pairwise
 
 
+def is_nonnegative(kernel: Any) -> bool:
+    """Return whether columns must not have negative values."""
+    asked = asked_kernel(kernel)
+    return asked is not None and asked.nonnegative
+
+
 def accepts_sparse(kernel: Any) -> bool:
     """Return whether rows may be sparse; "auto" then chooses among kernels that accept them."""
     asked = asked_kernel(kernel)

@@ -31,8 +31,8 @@ class FittedAttributes(BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not define _intercept()")
 
     @property
-    def effective_dimension_(self) -> float:
-        """``trace(A (A + alpha)^-1)``: the effective number of parameters."""
+    def effective_dimension_(self) -> Any:
+        """``trace(A (A + alpha)^-1)``: the effective number of parameters, for each alpha."""
         check_is_fitted(self, "fit_")
         found = self.fit_
         if found.path is not None:
@@ -168,6 +168,8 @@ def cv_results_of(found: Fit, factor: float, selection: Any) -> dict[str, Any] |
         "mean_squared_error": found.scores.mean,
         "criterion": found.scores.label or as_criterion(selection).label,
     }
+    if found.scores.by_output is not None:
+        results["squared_error_by_target"] = found.scores.by_output
     by_fold = found.scores.by_fold
     for number, errors in enumerate(() if by_fold is None else by_fold):
         results[f"split{number}_squared_error"] = errors

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import Landmarks, as_basis
-from mercer.estimators.asked import is_pairwise
 from mercer.estimators.attributes import check_sums
 from mercer.estimators.inputs import Given
 from mercer.estimators.sharding import OpenedRows
@@ -23,34 +22,6 @@ from mercer.request import Request
 from mercer.result import Fit
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
-from mercer.solvers import as_solver
-
-
-def can_add_rows(estimator: Any) -> bool:
-    """Return whether rows can be added and removed; raise AttributeError with the reason if not."""
-    if as_solver(estimator.solver).needs == "products":
-        raise AttributeError(
-            "partial_fit and forget need moments, which solver='pcg' never forms: use "
-            "solver='ridge'"
-        )
-    if estimator.weight_type != "frequency":
-        raise AttributeError(
-            "partial_fit and forget add weights as they are, but those of weight_type="
-            f"{estimator.weight_type!r} are relative to all rows: use weight_type='frequency'"
-        )
-    if isinstance(estimator.class_weight, str):
-        raise AttributeError(
-            "class_weight='balanced' is not supported by partial_fit and forget, because it "
-            "depends on all rows: pass a dict of weights, such as those of "
-            "sklearn.utils.class_weight.compute_class_weight('balanced', classes=classes, y=y)"
-        )
-    basis = as_basis(estimator.basis) if estimator.basis != "auto" else None
-    if (basis is not None and basis.dual) or is_pairwise(estimator.kernel):
-        raise AttributeError(
-            "partial_fit and forget need a basis that does not change with the rows; the full "
-            "kernel has one function per row: use basis='landmarks' or 'random_features'"
-        )
-    return True
 
 
 def with_fixed_size(request: Request) -> Request:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array, Targets
-from mercer.estimators.batches import can_add_rows
+from mercer.estimators.availability import can_add_rows
 from mercer.estimators.calibrating import Calibration, calibration_by, calibration_of
 from mercer.estimators.explaining import explain, explained_class
 from mercer.estimators.inputs import Given
@@ -89,7 +89,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def __init__(
         self,
-        kernel: str | Kernel = "auto",
+        kernel: str | Kernel | Callable[..., Any] = "auto",
         basis: str | BasisTransformer = "auto",
         alpha: float | str = "auto",
         *,

@@ -76,20 +76,25 @@ def deviations_of(model: Any, X: Any, include_noise: bool = False) -> Array:
     check_flag(include_noise, "include_noise")
     posterior = posterior_of_model(model)
     sigma = posterior.noise() * model._targets.scale**2
-    variance = np.outer(by_row(model, X, posterior.variance.of_rows), sigma)
-    return np.sqrt(variance + noise_of(model) ** 2 if include_noise else variance)
+    rows = by_row(model, X, posterior.variance.of_rows)
+    variance = rows.reshape(len(rows), -1) * sigma
+    return np.asarray(np.sqrt(variance + noise_of(model) ** 2 if include_noise else variance))
 
 
 def leverages_of(model: Any, X: Any) -> Array:
-    """Return by how much f(x) follows the target of a row x of weight 1 that was fitted, (n,)."""
+    """Return by how much f(x) follows the target of a row x of weight 1 that was fitted.
+
+    Of shape (n,), or (n, k) if outputs have alphas of their own.
+    """
     return by_row(model, X, posterior_of_model(model).variance.leverage)
 
 
 def by_row(model: Any, X: Any, function: Any) -> Array:
     """Return a function of blocks of rows for all rows of X, in blocks and on all cores."""
     source, _ = encoded_to_predict(model, rows_to_predict(model, X))
-    out = np.empty(source.n_rows)
-    width = posterior_of_model(model).variance.width
+    variance = posterior_of_model(model).variance
+    out = np.empty((source.n_rows, *variance.shape))
+    width = variance.width
     block_rows = max(16, min(2048, ENTRIES // max(1, width)))
 
     def add(_: list[None], block: Any) -> None:

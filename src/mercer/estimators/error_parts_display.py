@@ -123,6 +123,11 @@ class ErrorPartsDisplay:
                 f"a sample of {len(Y)} rows is too small: use more rows, or smaller n_components "
                 f"(at most {trained}) and partitions (at most {trained // 10})"
             )
+        if np.ndim(estimator.fit_.alpha):
+            raise ValueError(
+                "the parts of an error are those of one penalty, but outputs have alphas of their "
+                "own here: plot a model of one output"
+            )
         alpha = float(estimator.fit_.alpha)
         found = error_parts(
             estimator.kernel_, points, Y - Y.mean(axis=0), alpha, functions, shards, rng

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -12,9 +13,10 @@ from mercer.bases import BasisTransformer, as_basis
 from mercer.columns import TableEncoder
 from mercer.combine import Combination, ExactSum
 from mercer.contracts import Array, TargetKind, Targets
-from mercer.estimators.asked import accepts_sparse, is_pairwise
+from mercer.estimators.asked import accepts_sparse, is_nonnegative, is_pairwise
 from mercer.estimators.attributes import FittedAttributes, cv_results_of
-from mercer.estimators.batches import can_add_rows, first_batch, with_fixed_size, with_rows
+from mercer.estimators.availability import can_add_rows, can_remove_rows
+from mercer.estimators.batches import first_batch, with_fixed_size, with_rows
 from mercer.estimators.by_theory import resolved
 from mercer.estimators.copying import cloned, without_connection
 from mercer.estimators.drawn_rows import warn_of_missing_weights
@@ -48,9 +50,10 @@ class KernelEstimator(FittedAttributes):
     (:meth:`_request`), and the rows, which :func:`~mercer.estimators.sharding.opened_rows` opens.
     """
 
-    # Parameters that only classifiers have.
+    # Parameters that only classifiers, or only regressors, have.
     class_weight: Any = None
     calibration: str | None = None
+    alpha_per_target: bool = False
 
     columns_: TableEncoder | None
     _fitted_to: str | None
@@ -60,9 +63,9 @@ class KernelEstimator(FittedAttributes):
 
     def __init__(
         self,
-        kernel: str | Kernel = "auto",
+        kernel: str | Kernel | Callable[..., Any] = "auto",
         basis: str | BasisTransformer = "auto",
-        alpha: float | str = "auto",
+        alpha: Any = "auto",
         *,
         metric: Any = "auto",
         scale: str | None = "auto",
@@ -280,7 +283,7 @@ class KernelEstimator(FittedAttributes):
             return self._fit(given, self._kind(), needs_sums=True)
         return self._with_rows(given, sign=1)
 
-    @available_if(can_add_rows)
+    @available_if(can_remove_rows)
     @one_at_a_time
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Remove rows from the model by subtracting their moments.
@@ -330,9 +333,10 @@ class KernelEstimator(FittedAttributes):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if isinstance(self.kernel, (str, Kernel)):
+        if isinstance(self.kernel, (str, Kernel)) or callable(self.kernel):
             tags.input_tags.sparse = accepts_sparse(self.kernel)
             tags.input_tags.pairwise = is_pairwise(self.kernel)
+            tags.input_tags.positive_only = is_nonnegative(self.kernel)
             tables = takes_tables(self)
             tags.input_tags.string = tags.input_tags.categorical = tables
             tags.input_tags.allow_nan = tables and self.missing == "fill"

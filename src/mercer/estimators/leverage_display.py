@@ -138,7 +138,10 @@ class ResidualLeverageDisplay:
         else:
             w = check_array(weight, ensure_2d=False, input_name="sample_weight", dtype=np.float64)
         check_same_length(len(left), w, "sample_weight")
-        leverages = w * leverages_of(estimator, X)
+        leverages, effective = leverages_of(estimator, X), posterior.effective_dimension
+        if isinstance(effective, np.ndarray):  # an alpha of each output
+            leverages, effective = leverages[:, output], float(effective[output])
+        leverages = w * leverages
         if fitted:
             sigma = np.sqrt(posterior.noise()[output]) * targets.scale[output]
             spread = sigma * np.sqrt(np.maximum(1.0 - leverages, CLOSEST))
@@ -152,7 +155,7 @@ class ResidualLeverageDisplay:
         return cls(
             leverages=leverages[known],
             residuals=standardized[known],
-            mean_leverage=(posterior.effective_dimension + posterior.intercept) / posterior.count,
+            mean_leverage=(effective + posterior.intercept) / posterior.count,
             labels=known.tolist() if labels is None else [labels[int(at)] for at in known],
             names=names,
             name=name,

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from mercer.bases import BasisTransformer, as_basis
 from mercer.combine import as_combination
 from mercer.estimators.asked import asked_kernel
+from mercer.estimators.asked_alpha import (
+    asked_alpha,
+    check_alphas_of_outputs,
+    chosen_per_target,
+)
 from mercer.estimators.calibrating import check_calibration
 from mercer.estimators.class_weighing import check_class_weight
 from mercer.estimators.encoding import asked_encoder
@@ -22,7 +28,7 @@ from mercer.search import SCALES, as_metric
 from mercer.search.space import auto_kernels
 from mercer.selection import as_criterion
 from mercer.solvers import as_solver
-from mercer.validation import LARGEST, check_alphas, check_choice, check_flag, check_number
+from mercer.validation import check_alphas, check_choice, check_flag, check_number
 
 #: Parameters that are objects and can also be given by name.
 NAMED: dict[str, Callable[[Any], Any]] = {
@@ -49,7 +55,7 @@ def with_objects(before: dict[str, Any], params: dict[str, Any]) -> dict[str, An
             continue
         value = params.get(name, before[name])
         if not isinstance(value, str):
-            params[name] = clone(value)
+            params[name] = clone(as_object(value))
             continue
         if value == "auto" and name in _EXAMPLES:
             raise ValueError(f"{name}='auto' has no parameters: set {_EXAMPLES[name]} too")
@@ -59,14 +65,7 @@ def with_objects(before: dict[str, Any], params: dict[str, Any]) -> dict[str, An
 
 def request_of(estimator: Any, targets: Any) -> Request:
     """Validate all parameters that need no data, and return them as a Request."""
-    alpha: float | None = None
-    if not (isinstance(estimator.alpha, str) and estimator.alpha == "auto"):
-        if isinstance(estimator.alpha, str):
-            raise ValueError(
-                f"alpha must be a number of at least 0, or 'auto', got {estimator.alpha!r}"
-            )
-        hint = "; alpha is relative to the mean loss: scikit-learn's KernelRidge alpha / n"
-        alpha = check_number(estimator.alpha, "alpha", minimum=0.0, maximum=LARGEST, hint=hint)
+    alpha = asked_alpha(estimator, targets)
     asked_encoder(estimator)
     as_metric(estimator.metric)
     if estimator.scale is not None:
@@ -93,6 +92,8 @@ def request_of(estimator: Any, targets: Any) -> Request:
             f"pass it as {type(estimator).__name__}(kernel=...) and leave it None in the basis"
         )
     solver, criterion = as_solver(estimator.solver), as_criterion(estimator.selection)
+    check_alphas_of_outputs(estimator, alpha, solver, combination)
+    per_target = chosen_per_target(estimator, targets)
     no_shortcut = criterion.second_pass and not criterion.falls_back
     if solver.cuts_off and alpha is None and no_shortcut:
         raise ValueError(
@@ -100,14 +101,17 @@ def request_of(estimator: Any, targets: Any) -> Request:
             f"on every row: use selection='gcv' or 'kfold'"
         )
     alphas = None if estimator.alphas is None else check_alphas(estimator.alphas)
+    is_open = isinstance(estimator.solver, str) and estimator.solver == "auto"
+    by_output = per_target if alpha is None else np.ndim(alpha) > 0  # products have one alpha
     factor = getattr(targets, "alpha_factor", 1.0)
     return Request(
         targets=targets,
         kernel=kernel,
         basis=estimator.basis,
-        solver=None if isinstance(estimator.solver, str) and estimator.solver == "auto" else solver,
+        solver=None if is_open and not by_output else solver,
         alpha=None if alpha is None else alpha / factor,
         alphas=None if alphas is None else alphas / factor,
+        alpha_per_target=per_target,
         criterion=criterion,
         dtype=estimator.dtype,
         memory_limit=estimator.memory_limit,

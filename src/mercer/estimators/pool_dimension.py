@@ -48,7 +48,7 @@ class PoolDimension:
     def effective_dimension(self, alpha: float) -> float:
         """Return the mean of the scores of all rows."""
         outside = float(np.mean(self.residual_scores(alpha)))
-        return self.spectrum.effective_dimension(alpha) + outside
+        return float(self.spectrum.effective_dimension(alpha)) + outside
 
     def alpha_at(self, dimension: float) -> float:
         """Return the least alpha, of a geometric grid, with at most this effective dimension.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Self
 
@@ -91,7 +92,7 @@ class KernelRanker(KernelEstimator):
 
     def __init__(
         self,
-        kernel: str | Kernel = "auto",
+        kernel: str | Kernel | Callable[..., Any] = "auto",
         basis: str | BasisTransformer = "auto",
         alpha: float | str = "auto",
         *,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -38,20 +38,22 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
 
     Parameters
     ----------
-    kernel : "auto", str or Kernel
+    kernel : "auto", str, Kernel or callable
         "auto" chooses among Gaussian, Matern (3/2 and 5/2) and Laplacian (L1 and L2) kernels and
         their bandwidths by held-out rows. A name ("gaussian", "laplacian_l1", "laplacian_l2",
-        "matern", "polynomial", "linear", "arc_cosine", "periodic_spline", "sobolev",
-        "precomputed") or an object of :mod:`mercer.kernels` keeps that kernel; its bandwidth is
-        "auto" (part of the search), "median" (the median distance) or numbers in the units of X.
+        "matern", "polynomial", "linear", "cosine", "arc_cosine", "chi_squared", "periodic_spline",
+        "sobolev", "precomputed", and scikit-learn's names of these), an object of
+        :mod:`mercer.kernels` or a function of two blocks of rows (see :class:`FunctionKernel`)
+        keeps that kernel; its bandwidth is "auto" (part of the search), "median" (the median
+        distance) or numbers in the units of X.
     basis : str or basis object
         "auto", "full", "landmarks", "random_features", or an object of :mod:`mercer.bases`. "auto"
         is the full kernel for up to 2,000 rows, then ``Landmarks("auto")``, whose number grows
         until more would hardly help.
-    alpha : float or "auto"
+    alpha : float, array of shape (k,) or "auto"
         Penalty relative to the *mean* loss; scikit-learn's ``KernelRidge(alpha=a)`` is
         ``alpha=a/n`` here. "auto" chooses it from ``alphas`` by ``selection``; for solvers
-        regularized by their number of steps, it is 0.
+        regularized by their number of steps, it is 0. An array has one for each column of y.
     metric : "auto", "diagonal", "full", None, array or MetricSearch
         The metric to learn: a weight per column ("diagonal"), also directions that are no columns
         ("full"), none, or whichever held-out rows prefer ("auto"). An array of shape (d, r), or
@@ -61,7 +63,8 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         Whether columns are centered and divided by their standard deviations ("standard"), mapped
         to normal quantiles ("quantile"), whichever held-out rows prefer ("auto"), or left as they
         are. "auto" leaves them if the kernel has a numeric bandwidth, which is in the units of X,
-        if the metric is an array, and for precomputed, periodic spline and Sobolev kernels.
+        if the metric is an array, and for kernels of columns as they are: cosine, chi-squared,
+        periodic spline, Sobolev, precomputed, or a function.
     columns : "auto", None, dict or TableEncoder
         What the columns of a data frame, a file or an array of objects are: "auto" looks at them,
         a dict names the kinds of some (``{"zip": "category", "id": "drop"}``), and a
@@ -74,6 +77,8 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         them and refuses rows that all have a label.
     alphas : array or None
         The candidates for ``alpha="auto"``; None means 20 values based on the spectrum.
+    alpha_per_target : bool
+        Whether ``alpha="auto"`` is chosen for each column of y, as by RidgeCV of scikit-learn.
     selection : "auto", "gcv", "kfold", "loo" or criterion object
         How alpha is chosen. "auto" leaves out a sample of rows, one at a time and with the
         landmarks at them (:class:`~mercer.selection.AutoSelection`); "gcv" is generalized
@@ -135,12 +140,12 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
 
     Attributes
     ----------
-    alpha_ : float
+    alpha_ : float or array of shape (k,)
         The alpha that was used.
     cv_results_ : dict or None
-        "alpha" and "mean_squared_error" along the path (and by split for K-fold), if alpha was
-        chosen automatically.
-    effective_dimension_ : float
+        "alpha" and "mean_squared_error" along the path (and by split for K-fold, and
+        "squared_error_by_target" with ``alpha_per_target``), if alpha was chosen automatically.
+    effective_dimension_ : float or array of shape (k,)
         ``trace(A (A + alpha)^-1)``.
     noise_ : float or array of shape (k,)
         The standard deviation of the noise in y.
@@ -189,9 +194,9 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
 
     def __init__(
         self,
-        kernel: str | Kernel = "auto",
+        kernel: str | Kernel | Callable[..., Any] = "auto",
         basis: str | BasisTransformer = "auto",
-        alpha: float | str = "auto",
+        alpha: float | Sequence[float] | Array | str = "auto",
         *,
         metric: Any = "auto",
         scale: str | None = "auto",
@@ -199,6 +204,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         missing: str = "fill",
         unlabelled: str = "drop",
         alphas: Any = None,
+        alpha_per_target: bool = False,
         selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
         fit_intercept: bool = True,
@@ -245,6 +251,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
             remember_rows=remember_rows,
         )
         self.intervals = intervals
+        self.alpha_per_target = alpha_per_target
 
     def _request(self, targets: Any) -> Request:
         if self.intervals is not None:
@@ -331,5 +338,6 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
 
         ``df(x_i) / dy_i`` is this times the weight of the row; over all rows of a fit these add up
         to ``effective_dimension_`` and 1 for the intercept. Costs as much as standard deviations.
+        Of shape (n,), or (n, k) if outputs have alphas of their own.
         """
         return leverages_of(self, X)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.columns import TableEncoding
+from mercer.contracts import Penalty
 from mercer.kernels import InMetric
 from mercer.metric import SearchRecord
 from mercer.plan import human_bytes
@@ -67,7 +68,7 @@ def summarize(
         ("alpha", alpha_reason(fit, selection, factor)),
     ]
     if fit.effective_dimension is not None:
-        rows.append(("effective dimension", f"{fit.effective_dimension:,.1f}"))
+        rows.append(("effective dimension", range_of(fit.effective_dimension, ",.1f")))
     rows.append(("solve", f"{fit.solution.status.value}: {fit.solution.reason}"))
     if plan.solver_reason:
         way = "products with kernel blocks" if plan.sample else "moments"
@@ -160,20 +161,32 @@ def precision_reason(fit: Fit) -> str:
     return precision
 
 
+def range_of(values: Penalty, form: str) -> str:
+    """Return a number as text, or the least and the largest of those of outputs.
+
+    >>> range_of(0.5, ".4g"), range_of(np.array([2.0, 0.5, 1.0]), ".4g")
+    ('0.5', '0.5 to 2')
+    """
+    least, most = float(np.min(values)), float(np.max(values))
+    return f"{least:{form}}" + (f" to {most:{form}}" if most > least else "")
+
+
 def alpha_reason(fit: Fit, selection: str, factor: float) -> str:
     """Return which alpha was used, how it was chosen, and whether the path was long enough."""
-    text = f"{factor * fit.alpha:.4g}"
-    if fit.alpha == 0 and fit.solution.steps and (fit.path is not None or fit.combination):
+    text = range_of(factor * fit.alpha, ".4g")
+    if np.ndim(fit.alpha):
+        text += ", one for each output"
+    if np.all(fit.alpha == 0) and fit.solution.steps and (fit.path is not None or fit.combination):
         return f"{text} (the number of steps regularizes)"
     if fit.alphas is None:
         return f"{text} (given)"
     text += f" (best of {len(fit.alphas)} values by {selection}"
-    if len(fit.alphas) > 1 and fit.alpha == fit.alphas[0]:
+    if len(fit.alphas) > 1 and np.any(fit.alpha == fit.alphas[0]):
         text += "; the smallest tried: "
         if selection.startswith(GCV.label):
             text += "GCV may overfit where rows are few or far from others; compare selection='loo'"
         else:
             text += "hardly any penalty is best; alphas= can have smaller ones"
-    elif len(fit.alphas) > 1 and fit.alpha == fit.alphas[-1]:
+    elif len(fit.alphas) > 1 and np.any(fit.alpha == fit.alphas[-1]):
         text += "; the largest tried: there may be little to learn"
     return text + ")"

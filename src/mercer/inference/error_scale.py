@@ -76,6 +76,7 @@ def fit_scale(
     system = MomentSystem(by_fold, _Chosen(basis, functions), True, np.ones(outputs))  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
     alpha, _, _ = choose_alpha(system, None, KFold(folds), rng)
+    assert isinstance(alpha, float)
     models = [_solved(system, alpha, system.total)]
     models += [_solved(system, alpha, system.total - fold) for fold in by_fold]
     whole, intercept = models[0]

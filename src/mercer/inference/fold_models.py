@@ -83,6 +83,7 @@ def _solved(
     """Solve the system of a fold as that of all rows was solved."""
     solver = work.solver
     if solver.regularized_by_steps:
+        assert isinstance(outcome.alpha, float)
         iterated = system.iterated(equations, outcome.alpha)
         run = Run.of(solver, iterated, keep=False)
         value = np.zeros_like(equations.b)
@@ -92,8 +93,10 @@ def _solved(
                 break
         return value
     direct = DirectSystem(equations.A, equations.b, solver.cuts_off)
-    found = None if solver.cuts_off else direct.cholesky(outcome.alpha)
-    return direct.by_spectrum(outcome.alpha) if found is None else found
+    alpha, found = outcome.alpha, None
+    if not solver.cuts_off and not isinstance(alpha, np.ndarray):
+        found = direct.cholesky(alpha)
+    return direct.by_spectrum(alpha) if found is None else found
 
 
 def _by_change(
@@ -129,7 +132,7 @@ def models_by_change(
     """
     total, outputs = replace(system.total, gram=_NOTHING), system.total.cross.shape[1]
     rests = [total - fold for fold in folds]
-    alpha = outcome.alpha
+    alpha = np.tile(np.broadcast_to(outcome.alpha, outputs), len(folds))
     inward, outward, precondition, start = _coordinates(system, outcome)
     means = [rest.means(system.intercept) for rest in rests]
     centers = [inward(mean_h) for mean_h, _ in means]
@@ -168,16 +171,21 @@ _Map = Callable[[Array], Array]
 def _coordinates(system: MomentSystem, outcome: Outcome) -> tuple[_Map, _Map, _Map, Array]:
     """Return maps into coordinates and back, the inverse of the whole system, and its solution.
 
-    Eigencoordinates if the spectrum is known, whitened ones with a Cholesky factor if not.
+    Eigencoordinates if the spectrum is known, or outputs have alphas of their own; whitened ones
+    with a Cholesky factor if not.
     """
     value, alpha = outcome.solution.value, outcome.alpha
-    if system.has_spectrum:
+    if system.has_spectrum or isinstance(alpha, np.ndarray):
         spectrum = system.spectrum
         kept = spectrum.values > 0
-        T, s = system.directions[:, kept], spectrum.values[kept]
+        T, outputs = system.directions[:, kept], value.shape[1]
         start = spectrum.vectors[:, kept].T @ value
-        inverse = 1.0 / (s + alpha)[:, None]
-        return lambda t: T.T @ t, lambda v: T @ v, lambda R: inverse * R, start
+        inverse = spectrum.filter(np.broadcast_to(alpha, outputs))[kept]
+
+        def filtered(R: Array) -> Array:  # the outputs of each fold, side by side
+            return np.asarray(np.tile(inverse, R.shape[1] // outputs) * R)
+
+        return lambda t: T.T @ t, lambda v: T @ v, filtered, start
     white = system.whitener
     shifted = np.array(system.A, order="F")
     shifted[np.diag_indices_from(shifted)] += alpha

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lapack
@@ -29,6 +30,9 @@ from mercer.systems import ABSENT, KernelMatrixSystem, KernelProductSystem
 STEPS = 60
 
 
+_ALL = slice(None)
+
+
 @dataclass(frozen=True)
 class DualInverse:
     """P, and what the intercept needs."""
@@ -38,8 +42,13 @@ class DualInverse:
     Y: Array  # (n, k)
 
     @classmethod
-    def of(cls, system: KernelMatrixSystem, alpha: float) -> DualInverse | None:
-        """Invert the matrix of a system; None if it is not safely positive definite."""
+    def of(
+        cls, system: KernelMatrixSystem, alpha: float, outputs: Array | slice = _ALL
+    ) -> DualInverse | None:
+        """Invert the matrix of a system; None if it is not safely positive definite.
+
+        ``outputs`` are those with this alpha.
+        """
         G = np.array(system.K, order="F")
         G[np.diag_indices_from(G)] += alpha * system.weight / system.rows_weight
         factor, info = lapack.dpotrf(G, lower=1, overwrite_a=1)
@@ -55,10 +64,20 @@ class DualInverse:
             if not ones.sum() > 0:  # rows that are equal to rounding
                 return None
             P -= np.outer(ones, ones / ones.sum())
-        return cls(P, ones, system.Y)
+        return cls(P, ones, system.Y[:, outputs])
 
-    def without(self, a: Array, rows: Array) -> tuple[Array, Array]:
+    @cached_property
+    def a(self) -> Array:
+        """``P y``, the coefficients for all rows, (n, k).
+
+        Those of a fit by eigenvectors lack what directions below rounding add to them. It is
+        nothing in f, but not in the errors of left-out rows.
+        """
+        return np.asarray(self.P @ self.Y)
+
+    def without(self, rows: Array) -> tuple[Array, Array]:
         """Return coefficients (n, k) and intercept (k,) of the model without some rows."""
+        a = self.a
         block = self.P[np.ix_(rows, rows)]
         errors = cho_solve(cho_factor(block, lower=True), a[rows])
         found = a - self.P[:, rows] @ errors
@@ -81,10 +100,17 @@ def without_folds_dual(
         return None
     solver = work.solver
     if not solver.regularized_by_steps and not solver.cuts_off:
-        inverse = DualInverse.of(system, outcome.alpha)
-        if inverse is None:
-            return None
-        models = [inverse.without(outcome.coefficients, folds[k]) for k in kept]
+        shape = len(kept), *outcome.coefficients.shape
+        coefficients, intercept = np.empty(shape), np.empty((len(kept), shape[2]))
+        for alpha in np.unique(outcome.alpha):
+            own = np.flatnonzero(np.broadcast_to(outcome.alpha, shape[2]) == alpha)
+            inverse = DualInverse.of(system, float(alpha), own)
+            if inverse is None:
+                return None
+            for place, k in enumerate(kept):
+                model = inverse.without(folds[k])
+                coefficients[place][:, own], intercept[place, own] = model
+        models = list(zip(coefficients, intercept, strict=True))
     else:
         models = [_again(system, work, outcome, folds[k]) for k in kept]
     return FoldModels.stacked([numbers[k] for k in kept], models)
@@ -109,6 +135,7 @@ def _again(
         return found, constant
     weight = np.where(system.rows_weight > ABSENT, system.rows_weight, 0.0)
     weight[rows] = 0.0
+    assert isinstance(outcome.alpha, float)
     iterated = system.with_weight(weight, outcome.alpha)
     run = Run.of(work.solver, iterated, keep=False)
     value = np.zeros_like(outcome.coefficients)

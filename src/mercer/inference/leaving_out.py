@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.bases import BasisTransformer, Landmarks
-from mercer.contracts import Array, Targets
+from mercer.contracts import Array, Penalty, Targets
 from mercer.forms import Work
 from mercer.inference.error_scale import chosen_functions, fit_scale
 from mercer.inference.fold_models import FoldModels, left_out_folds, without_folds
@@ -128,7 +128,7 @@ def left_out_by(
     dealt: DealtFolds,
     model: tuple[Array, Array],
     models: FoldModels,
-    alpha: float,
+    alpha: Penalty,
     label: str,
 ) -> Left | None:
     """Predict the left-out rows by the models without them, in a pass over the rows.
@@ -136,7 +136,8 @@ def left_out_by(
     Over shards, intervals need only sums; a map of scores needs the scores of all left-out rows.
     """
     functions = chosen_functions(basis.size) if asked.scale else None
-    novelty = _novelty(rows, basis, alpha) if asked.scale else None
+    # With an alpha of each output, the smallest: it can tell the most about single rows.
+    novelty = _novelty(rows, basis, float(np.min(alpha))) if asked.scale else None
     share = min(1.0, asked.sample / max(1, rows.n_rows)) if dealt.held_out is None else 1.0
     skipped = _at_landmarks(rows, basis)
     evaluation = Evaluation.of(model, models, functions, novelty, skipped, share)

@@ -49,6 +49,8 @@ class MomentVariance:
         M, the number of values held for each row.
     """
 
+    shape: tuple[int, ...] = ()
+
     def __init__(
         self, folds: Sequence[Moments], basis: BasisTransformer, alpha: float, intercept: bool
     ) -> None:

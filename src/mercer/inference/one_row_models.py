@@ -51,10 +51,11 @@ def check_one_row(n_rows: int, one_place: bool, form: str, exact: bool) -> None:
 
 def without_rows_dual(system: KernelMatrixSystem, outcome: Outcome) -> FoldModels | None:
     """Return the models of the full kernel without each row."""
+    assert isinstance(outcome.alpha, float)
     inverse = DualInverse.of(system, outcome.alpha)
     if inverse is None:
         return None
-    a, P = outcome.coefficients, inverse.P
+    a, P = inverse.a, inverse.P
     diagonal = np.maximum(P.diagonal(), ROOM * P.diagonal().max())
     errors = np.where(system.rows_weight[:, None] > ABSENT, a / diagonal[:, None], 0.0)
     coefficients = a - P[:, :, None] * errors[:, None, :]  # (i, :, k): P is symmetric

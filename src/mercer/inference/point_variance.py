@@ -55,6 +55,8 @@ class PointVariance:
     [0.5, 1.0]
     """
 
+    shape: tuple[int, ...] = ()
+
     def __init__(
         self,
         kernel: Kernel,

@@ -17,15 +17,16 @@ than the effective dimension.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, Rows
+from mercer.contracts import Array, Penalty, Rows
 from mercer.inference.moment_variance import MomentVariance
 from mercer.inference.noise import noise_variance
 from mercer.inference.point_variance import PointVariance
+from mercer.inference.variance_by_output import VarianceByOutput
 from mercer.result import Fit
 from mercer.sampling import uniform_indices
 from mercer.systems import ABSENT
@@ -49,9 +50,11 @@ class RelativeVariance(Protocol):
 
     weight: float
     width: int
+    #: () if it is the same for all outputs, (k,) if they have alphas of their own.
+    shape: tuple[int, ...]
 
     @property
-    def effective_dimension(self) -> float:
+    def effective_dimension(self) -> Any:
         """``trace(A (A + alpha)^-1)``."""
 
     def of_rows(self, X: Rows) -> Array:
@@ -69,7 +72,7 @@ class Posterior:
     residual_square: Array | None  # (k,), of encoded targets; None if they are not known
     count: float  # the number of rows
     intercept: bool
-    effective_dimension: float
+    effective_dimension: Penalty
     unknown: str = ""  # why residuals are not known, and what to try
 
     def noise(self) -> Array:
@@ -93,10 +96,10 @@ def posterior_of(found: Fit, intercept: bool) -> Posterior:
 
     Raise ValueError if alpha is 0, which is no prior, or if nothing stands for the rows.
     """
-    if not found.alpha > 0:
+    if not np.min(found.alpha) > 0:
         raise ValueError(
             f"a Gaussian process needs a positive penalty, since its prior variance is noise / (n "
-            f"alpha), got alpha={found.alpha:g}: fit with alpha='auto', or a small number"
+            f"alpha), got alpha={np.min(found.alpha):g}: fit with alpha='auto', or a small number"
         )
     kernel = found.basis.kernel_
     if kernel.pairwise:
@@ -104,22 +107,29 @@ def posterior_of(found: Fit, intercept: bool) -> Posterior:
             "the variance at x needs K(x, x), which the rows of a precomputed kernel do not hold: "
             "use a kernel of mercer.kernels, or one of your own (see CONTRIBUTING)"
         )
-    residual_square, unknown = found.residual_square, OF_SHARDS
-    variance: MomentVariance | PointVariance
-    if found.folds is not None:
-        variance = MomentVariance(found.folds, found.basis, found.alpha, intercept)
-        residual_square, unknown = variance.residual_square(found.coefficients), UNLABELLED
-    elif found.dual_rows is not None:
-        variance, residual_square = _of_full_kernel(found, intercept)
-    else:
-        variance = _of_sample(found, intercept)
+    unknown = OF_SHARDS if found.folds is None else UNLABELLED
+    alphas, place = np.unique(found.alpha, return_inverse=True)
+    parts = [_of_alpha(found, float(alpha), intercept) for alpha in alphas]
+    variance, residual_square = parts[0]
+    if isinstance(found.alpha, np.ndarray):
+        variance = VarianceByOutput([part for part, _ in parts], place)
     effective = found.effective_dimension
     if effective is None:
         effective = variance.effective_dimension
     return Posterior(variance, residual_square, found.total_weight, intercept, effective, unknown)
 
 
-def _of_full_kernel(found: Fit, intercept: bool) -> tuple[PointVariance, Array]:
+def _of_alpha(found: Fit, alpha: float, intercept: bool) -> tuple[RelativeVariance, Array | None]:
+    """Return the variance for one alpha, and the squared residuals of the fit if known."""
+    if found.folds is not None:
+        variance = MomentVariance(found.folds, found.basis, alpha, intercept)
+        return variance, variance.residual_square(found.coefficients)
+    if found.dual_rows is not None:
+        return _of_full_kernel(found, alpha, intercept)
+    return _of_sample(found, alpha, intercept), found.residual_square
+
+
+def _of_full_kernel(found: Fit, alpha: float, intercept: bool) -> tuple[PointVariance, Array]:
     """Return the exact variance of the full kernel, and the squared residuals of its rows."""
     assert found.dual_rows is not None
     (Y, weight), basis = found.dual_rows, found.basis
@@ -133,12 +143,12 @@ def _of_full_kernel(found: Fit, intercept: bool) -> tuple[PointVariance, Array]:
     total = float(weight[present].sum())
     points = basis.landmarks_[present]
     variance = PointVariance(
-        basis.kernel_, points, K, weight[present] / total, total, found.alpha, intercept
+        basis.kernel_, points, K, weight[present] / total, total, alpha, intercept
     )
     return variance, np.asarray(weight[present] @ left[present] ** 2)
 
 
-def _of_sample(found: Fit, intercept: bool) -> PointVariance:
+def _of_sample(found: Fit, alpha: float, intercept: bool) -> PointVariance:
     """Return the variance with landmarks, or some of the points, in place of all rows."""
     basis: BasisTransformer = found.basis
     points: Array | None = getattr(basis, "landmarks_", getattr(basis, "points_", None))
@@ -154,5 +164,5 @@ def _of_sample(found: Fit, intercept: bool) -> PointVariance:
     check_overflow(K, "float64")
     share = np.full(len(points), 1.0 / len(points))
     return PointVariance(
-        basis.kernel_, points, K, share, found.weight, found.alpha, intercept, sampled=True
+        basis.kernel_, points, K, share, found.weight, alpha, intercept, sampled=True
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -15,7 +16,11 @@ from mercer.validation import LARGEST_X, check_magnitude, check_number, closest
 SAMPLE = 1000
 
 
-def median_distance(X: Rows, metric: str = "euclidean") -> float:
+#: A metric of SciPy, or a function that returns the distances of all pairs of rows.
+PairDistances: TypeAlias = "str | Callable[[Array], Array]"
+
+
+def median_distance(X: Rows, metric: PairDistances = "euclidean") -> float:
     """Return the median distance between *distinct* rows of X.
 
     ``median{||x_i - x_j|| : x_i != x_j}``, over a sample of at most 1000 rows. Duplicate rows, and
@@ -32,7 +37,8 @@ def median_distance(X: Rows, metric: str = "euclidean") -> float:
     check_magnitude(np.array([largest]), LARGEST_X, "X")
     # A power of two, which is exact, so that squares neither overflow nor vanish.
     unit = 2.0 ** int(np.frexp(largest)[1])
-    median = unit * float(np.median(pdist(rows / unit, metric)))
+    pairs = metric(rows / unit) if callable(metric) else pdist(rows / unit, metric)
+    median = unit * float(np.median(pairs))
     return median if median > 0 else 1.0
 
 
@@ -41,7 +47,9 @@ def is_resolved(bandwidth: Any) -> bool:
     return not isinstance(bandwidth, str)
 
 
-def resolve_bandwidth(bandwidth: Any, X: Rows, metric: str = "euclidean") -> float | Array:
+def resolve_bandwidth(
+    bandwidth: Any, X: Rows, metric: PairDistances = "euclidean"
+) -> float | Array:
     """Return the bandwidth as one positive number, or one per column of X."""
     if isinstance(bandwidth, str):
         if bandwidth not in ESTIMATED:

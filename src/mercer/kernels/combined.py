@@ -39,9 +39,19 @@ class _Pair(Kernel):
         return self.left.has_gradient and self.right.has_gradient
 
     @property
+    def nonnegative(self) -> bool:  # type: ignore[override]
+        """Whether a part needs columns without negative values."""
+        return self.left.nonnegative or self.right.nonnegative
+
+    @property
     def may_scale(self) -> bool:  # type: ignore[override]
         """Whether columns may be scaled for both parts."""
         return self.left.may_scale and self.right.may_scale
+
+    @property
+    def has_units(self) -> bool:
+        """Whether the units of the columns matter to a part."""
+        return self.left.has_units or self.right.has_units
 
     @property
     def learns(self) -> str | None:  # type: ignore[override]

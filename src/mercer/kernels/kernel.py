@@ -33,6 +33,7 @@ class Kernel(BaseEstimator):
 
     Subclasses define :meth:`against` and :meth:`diag`, and may define :meth:`fitted` (resolve
     parameters from data), :meth:`feature_map` (random features) and :meth:`gradient` (in x).
+    Those that set ``has_units = True`` are of columns as they are, unless scaling is asked for.
     """
 
     #: Whether values are of order one, so that float32 blocks are accurate enough.
@@ -45,6 +46,8 @@ class Kernel(BaseEstimator):
     has_gradient: bool = False
     #: Whether X holds kernel values instead of columns.
     pairwise = False
+    #: Whether columns must not have negative values.
+    nonnegative = False
     #: Whether columns may be scaled: not kernels of X in [0, 1], nor of kernel values.
     may_scale: bool = True
     #: The metrics that it can learn: "full", only "diagonal", or None.
@@ -80,7 +83,7 @@ class Kernel(BaseEstimator):
 
     @property
     def has_units(self) -> bool:
-        """Whether a bandwidth is given as numbers, in the units of the columns."""
+        """Whether a bandwidth is given as numbers, or all else is in the units of the columns."""
         return any(
             name.endswith("bandwidth") and not isinstance(value, str)
             for name, value in self.get_params().items()
@@ -113,7 +116,7 @@ class Kernel(BaseEstimator):
         """
         raise ValueError(
             f"the kernel {self!r} has no gradient; try one of Gaussian, LaplacianL1, LaplacianL2, "
-            f"Matern, Polynomial, Linear, ArcCosine, or sums and products of those"
+            f"Matern, Polynomial, Linear, Cosine, ArcCosine, or sums and products of those"
         )
 
     def feature_map(
@@ -122,8 +125,8 @@ class Kernel(BaseEstimator):
         """Draw functions psi_1..psi_size with E[psi(x) psi(z)] = K(x, z)."""
         raise ValueError(
             f"the kernel {self!r} has no random features; try basis='landmarks', or one of "
-            f"Gaussian, LaplacianL1, LaplacianL2, Matern, ArcCosine, Linear, PeriodicSpline, or "
-            f"sums and products of those"
+            f"Gaussian, LaplacianL1, LaplacianL2, Matern, ArcCosine, Linear, Cosine, "
+            f"PeriodicSpline, or sums and products of those"
         )
 
     def __call__(self, X: Rows, Z: Rows | None = None) -> Array:

@@ -220,6 +220,7 @@ class Sobolev(Kernel):
 
     bounded = True
     may_scale = False
+    nonnegative = True
     has_gradient = True
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:

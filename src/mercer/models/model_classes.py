@@ -30,6 +30,7 @@ from mercer.kernels.combined_features import (
     StackedFeatures,
     WeightedFeatures,
 )
+from mercer.kernels.cosine import DirectionFeatures
 from mercer.kernels.feature_maps import ColumnFeatures, FourierFeatures, ReluFeatures
 from mercer.kernels.spline import SplineFeatures
 from mercer.metric import SearchRecord, Tried
@@ -92,6 +93,7 @@ REGISTRY = Registry(
         *PROJECTIONS.values(),
         *TARGETS.values(),
         ColumnFeatures,
+        DirectionFeatures,
         FeaturesInMetric,
         FourierFeatures,
         MultipliedFeatures,

@@ -15,6 +15,7 @@ from mercer.estimators import KernelEstimator
 from mercer.estimators.attributes import check_sums
 from mercer.estimators.fitted_parameters import changed_parameters
 from mercer.estimators.sharding import stored_engine
+from mercer.kernels import FunctionKernel, Kernel
 from mercer.models.model_classes import ESTIMATORS, REGISTRY
 from mercer.result import Fit
 from mercer.storage import Encoder, write_tensors
@@ -54,6 +55,12 @@ class _ModelEncoder(Encoder):
                 f"after loading. Give an int to keep it"
             )
             return None
+        unknown = callable(value) and self.registry.name_of(type(value)) is None
+        if isinstance(value, FunctionKernel) or (unknown and not isinstance(value, Kernel)):
+            raise TypeError(
+                f"{name} is a function, and a model file never holds code: pickle the model, or "
+                f"fit it with kernel='precomputed' or a kernel of mercer.kernels"
+            )
         return super().value(value, name)
 
 

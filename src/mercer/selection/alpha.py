@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.contracts import Array
+from mercer.contracts import Array, Penalty
 from mercer.selection.criteria import Criterion, Scored, Scores
 
 
 def choose_alpha(
     system: Scored, alphas: Array | None, criterion: Criterion, rng: np.random.Generator
-) -> tuple[float, Array, Scores]:
-    """Return the best alpha, the path, and its scores."""
+) -> tuple[Penalty, Array, Scores]:
+    """Return the best alpha, the path, and its scores; the best of each output if kept apart."""
     criterion.prepare(system)
     path = default_alphas(system) if alphas is None else alphas
     scores = criterion.score(system, path, rng)
-    scale = float(system.target_square @ system.units)
-    return best_alpha(path, scores.mean, scale), path, scores
+    scale = system.target_square @ system.units
+    if scores.by_output is None:
+        return best_alpha(path, scores.mean, float(scale)), path, scores
+    columns = zip(scores.by_output.T, scale, strict=True)
+    return np.array([best_alpha(path, *column) for column in columns]), path, scores
 
 
 def default_alphas(system: Scored, number: int = 20) -> Array:

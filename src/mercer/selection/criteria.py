@@ -1,17 +1,18 @@
 """Criteria for alpha: a score for every alpha of a path, without refitting.
 
-All scores are mean squared errors, summed over outputs, in the units of y.
+All scores are mean squared errors, summed over outputs, in the units of y; where every output has
+an alpha of its own, also by output.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer.contracts import Array
+from mercer.contracts import Array, Penalty
 from mercer.systems import KernelMatrixSystem, MomentSystem
 from mercer.validation import check_count, from_alias
 
@@ -24,11 +25,36 @@ class Scores:
     """Scores along a path: ``mean`` (alphas,), and by fold if there are folds.
 
     ``label`` says how they were computed, where the criterion only decides that with the rows.
+    ``by_output`` (alphas, k) adds up to ``mean``, if outputs were kept apart.
     """
 
     mean: Array
     by_fold: Array | None = None
     label: str = ""
+    by_output: Array | None = None
+
+    @classmethod
+    def of(cls, errors: Array, label: str = "") -> Scores:
+        """Return the scores of errors (alphas,), or (alphas, k) by output.
+
+        >>> Scores.of(np.array([[1.0, 2.0]])).mean
+        array([3.])
+        """
+        if errors.ndim == 1:
+            return cls(errors, label=label)
+        return cls(errors.sum(axis=1), label=label, by_output=errors)
+
+    def at(self, alphas: Array, alpha: Penalty) -> float:
+        """Return the score of one alpha of the path, or of one of each output.
+
+        >>> Scores.of(np.array([[1.0, 5.0], [2.0, 3.0]])).at(np.array([0.1, 1.0]), [0.1, 1.0])
+        4.0
+        """
+        place = np.searchsorted(alphas, alpha)
+        if self.by_output is None:
+            return float(self.mean[place])
+        outputs = np.arange(self.by_output.shape[1])
+        return float(self.by_output[place, outputs].sum())
 
     def check_state(self, n_alphas: int) -> None:
         """Raise ValueError unless there is one score per alpha."""
@@ -36,6 +62,10 @@ class Scores:
             raise ValueError("there must be one score per alpha")
         if self.by_fold is not None and self.by_fold.shape[1:] != (n_alphas,):
             raise ValueError("there must be one score per fold and alpha")
+        if self.by_output is not None and (
+            self.by_output.ndim != 2 or len(self.by_output) != n_alphas
+        ):
+            raise ValueError("there must be one score per alpha and output")
         if not isinstance(self.label, str):
             raise ValueError(f"label must be text, got {type(self.label).__name__}")
 
@@ -80,9 +110,10 @@ class GCV(Criterion):
         left = np.maximum(system.target_square - shifted.explained, 0.0) @ system.units
         share = 1.0 - (shifted.effective_dimension + system.intercept) / system.count
         # An interpolating fit has no residual degrees of freedom.
-        scores = np.full(len(alphas), np.inf)
+        share = share.reshape(-1, *[1] * (left.ndim - 1))
+        scores = np.full(left.shape, np.inf)
         np.divide(left, share**2, out=scores, where=share > 1e-6)
-        return Scores(scores)
+        return Scores.of(scores)
 
 
 class KFold(Criterion):
@@ -114,13 +145,14 @@ class KFold(Criterion):
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return the mean error over folds for every alpha."""
         by_fold = system.fold_errors(self.folds, alphas, rng)
-        by_fold = by_fold[~np.isnan(by_fold).any(axis=1)]
+        by_fold = by_fold[~np.isnan(by_fold.reshape(len(by_fold), -1)).any(axis=1)]
         if len(by_fold) == 0:
             raise ValueError(
                 f"{self.label} needs at least 2 rows, got n_samples={system.count:g}: use "
                 f"selection='gcv' or a number for alpha"
             )
-        return Scores(by_fold.mean(axis=0), by_fold)
+        summed = by_fold if by_fold.ndim == 2 else by_fold.sum(axis=2)
+        return replace(Scores.of(by_fold.mean(axis=0)), by_fold=summed)
 
 
 class LeaveOneOut(Criterion):
@@ -156,7 +188,7 @@ class LeaveOneOut(Criterion):
         """Return the weighted mean error over rows for every alpha."""
         if self.sample is not None:
             check_count(self.sample, "sample of LeaveOneOut")
-        return Scores(system.left_out_errors(alphas, self.sample, rng))
+        return Scores.of(system.left_out_errors(alphas, self.sample, rng))
 
 
 class AutoSelection(Criterion):
@@ -209,8 +241,8 @@ class AutoSelection(Criterion):
         found = system.left_out(alphas, self.sample)
         if found.errors is None:
             label = f"{GCV.label} ({found.note})"
-            return Scores(GCV().score(system, alphas, rng).mean, label=label)
-        return Scores(found.errors, label=found.label)
+            return replace(GCV().score(system, alphas, rng), label=label)
+        return Scores.of(found.errors, found.label)
 
 
 #: Names that ``selection=`` accepts.

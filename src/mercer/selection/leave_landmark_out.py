@@ -107,9 +107,9 @@ class LandmarkFormula:
         return landmark, cls(base, constraints, kept, total.target_weight, with_mean)
 
     @property
-    def alphas(self) -> int:
-        """The number of alphas."""
-        return self.base.alphas
+    def shape(self) -> tuple[int, ...]:
+        """That of the sums: alphas, and outputs if they are kept apart."""
+        return self.base.shape
 
     @property
     def partial(self) -> bool:
@@ -124,7 +124,7 @@ class LandmarkFormula:
         t = self.constraints[landmark[at]]
         forms = self.base.shifted.pairs(G[at], t)
         own_leverage, across, own = (form.astype(np.float64) for form in forms)
-        leverage = np.empty((len(G), self.alphas))
+        leverage = np.empty((len(G), self.base.alphas))
         leverage[others], leverage[at] = self.base.shifted.quadratic(G[others]), own_leverage
         mean = None
         if self.with_mean is not None:

@@ -46,15 +46,15 @@ class Formula(Protocol):
     """Computes the errors of left-out rows; sent to the shards."""
 
     @property
-    def alphas(self) -> int:
-        """The number of alphas."""
+    def shape(self) -> tuple[int, ...]:
+        """That of the sums: alphas, and outputs if they are kept apart."""
 
     @property
     def partial(self) -> bool:
         """Whether some rows have no label; they are skipped."""
 
     def errors(self, H: Array, Y: Array, weight: Array, landmark: Array | None) -> Array:
-        """Return the squared errors (rows, alphas) of rows left out one at a time."""
+        """Return the squared errors (rows, *shape) of rows left out one at a time."""
 
 
 #: Weighted sum of squared errors for each alpha, sum of weights, number of rows.
@@ -144,6 +144,11 @@ class LeftOutFormula:
             system.intercept,
         )
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the sums: alphas, and outputs if they are kept apart."""
+        return (self.alphas, *self.units.shape[1:])
+
     def fitted(self, H: Array, outputs: int) -> tuple[Array, Array]:
         """Return g (rows, r) and ``g'F beta`` (rows, alphas, k)."""
         G = self.row_map(H)
@@ -176,7 +181,8 @@ class _Errors:
         w = np.ones(rows) if weight is None else weight
         H = self.basis.orthogonalized(X, self._workspace.block(rows))
         errors = self.formula.errors(H, Y, w, landmark)
-        self.parts[start] = w @ errors, float(w.sum()), int(np.count_nonzero(w))
+        sums = np.tensordot(w, errors, 1)
+        self.parts[start] = sums, float(w.sum()), int(np.count_nonzero(w))
 
 
 def left_out_of(
@@ -215,7 +221,7 @@ def left_out_of(
             pieces(), lambda errors, piece: errors.add(*piece)
         )
     parts = {start: part for lane in lanes for start, part in lane.parts.items()}
-    total: Sums = (np.zeros(formula.alphas), 0.0, 0)
+    total: Sums = (np.zeros(formula.shape), 0.0, 0)
     for start in sorted(parts):
         total = add_errors(total, parts[start])
     return total

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from mercer.contracts import Solution, Status
+from mercer.contracts import Penalty, Solution, Status
 from mercer.solvers.solver import BaseSolver
 from mercer.systems import DirectSystem
 
@@ -31,12 +31,13 @@ class CutOff(BaseSolver):
     needs = "matrix"
     cuts_off = True
 
-    def solve(self, system: DirectSystem, alpha: float) -> Solution:
-        """Return the solution for one threshold; the system must have ``cutoff=True``."""
+    def solve(self, system: DirectSystem, alpha: Penalty) -> Solution:
+        """Return the solution for one threshold, or one of each output, if ``cutoff=True``."""
         start = time.perf_counter()
         spectrum = system.spectrum
-        kept = int(np.count_nonzero(spectrum.filter(alpha)))
-        reason = f"{kept} of {len(spectrum.values)} principal components"
+        kept = np.unique(np.count_nonzero(spectrum.filter(alpha), axis=0))
+        number = f"{kept[0]}" if len(kept) == 1 else f"{kept[0]} to {kept[-1]}"
+        reason = f"{number} of {len(spectrum.values)} principal components"
         value = system.by_spectrum(alpha)
         residuals = np.array([system.residual(value, alpha)])
         seconds = time.perf_counter() - start

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from mercer.contracts import Solution, Status
+from mercer.contracts import Penalty, Solution, Status
 from mercer.solvers.solver import BaseSolver
 from mercer.systems import Decomposition, DirectSystem
 from mercer.validation import check_choice
@@ -40,15 +40,18 @@ class Ridge(BaseSolver):
         """Validate the parameters."""
         check_choice(self.method, "method of Ridge", METHODS)
 
-    def solve(self, system: DirectSystem, alpha: float) -> Solution:
-        """Return the solution for one alpha."""
+    def solve(self, system: DirectSystem, alpha: Penalty) -> Solution:
+        """Return the solution for one alpha, or for one of each output."""
         start = time.perf_counter()
         status, reason = Status.SOLVED, system.factored
-        if self.method != "eigen" and system.has_decomposition:
+        several = isinstance(alpha, np.ndarray)
+        if self.method != "eigen" and (system.has_decomposition or several):
             value = system.by_decomposition(alpha)
             status, reason = self._outcome(system, system.decomposition)
         else:
-            found = None if self.method == "eigen" else system.cholesky(alpha)
+            found = None
+            if self.method != "eigen" and not isinstance(alpha, np.ndarray):
+                found = system.cholesky(alpha)
             value = system.by_spectrum(alpha) if found is None else found
             if found is None:
                 status, reason = self._outcome(system, system.spectrum)

@@ -22,7 +22,7 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from mercer.bases import Whitener
-from mercer.contracts import Array
+from mercer.contracts import Array, Penalty
 from mercer.engines import available_cores, blas_threads
 from mercer.systems.band_factors import BandFactors
 
@@ -128,13 +128,17 @@ class BandForm:
         factor = None if whitener.factor is None else whitener.factor.astype(precision)
         return ReflectedRows(factor, [one.astype(precision) for one in self.reflectors])
 
-    def solve(self, alpha: float) -> Array:
+    def solve(self, alpha: Penalty) -> Array:
         """Return ``v(alpha) = Q (B + alpha)^-1 Q'b``, of shape (r, k)."""
-        return self.outward(self.shifted(np.array([alpha])).solutions)
+        outputs = np.arange(self.beta.shape[1])
+        alphas, place = np.unique(np.broadcast_to(alpha, outputs.shape), return_inverse=True)
+        solutions = self.shifted(alphas).solutions.reshape(self.size, len(alphas), -1)
+        return self.outward(solutions[:, place, outputs])
 
-    def effective_dimension(self, alpha: float) -> float:
-        """Return ``trace(A (A + alpha)^-1)``."""
-        return float(self.shifted(np.array([alpha])).effective_dimension[0])
+    def effective_dimension(self, alpha: Penalty) -> Penalty:
+        """Return ``trace(A (A + alpha)^-1)``, for each alpha."""
+        found = self.shifted(np.atleast_1d(alpha)).effective_dimension
+        return found if np.ndim(alpha) else float(found[0])
 
     @cached_property
     def extremes(self) -> tuple[float, float]:

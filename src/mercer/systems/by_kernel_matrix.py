@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from mercer.contracts import Array, ErrorOf
+from mercer.contracts import Array, ErrorOf, Penalty
 from mercer.sampling import fold_labels
 from mercer.symmetric import mirror_lower
 from mercer.systems.decomposition import Decomposition
@@ -42,8 +42,9 @@ class KernelMatrixSystem(DirectSystem):
         Positive weights.
     intercept : bool
         Whether to fit an unpenalized intercept.
-    units : array of shape (k,) or None
-        Squared scale of each target column; None means ones.
+    units : array of shape (k,) or (k, k), or None
+        Squared scale of each target column; None means ones. A diagonal matrix keeps the errors of
+        the columns apart.
     cutoff : bool
         Whether alpha is an eigenvalue threshold instead of a penalty.
     """
@@ -100,14 +101,14 @@ class KernelMatrixSystem(DirectSystem):
         """The eigendecomposition: its vectors give the leverages of all rows."""
         return self.spectrum
 
-    def by_decomposition(self, alpha: float) -> Array:
-        """Return the coefficients for one alpha."""
+    def by_decomposition(self, alpha: Penalty) -> Array:
+        """Return the coefficients for one alpha, or for one of each output."""
         return self.by_spectrum(alpha)
 
-    def by_spectrum(self, alpha: float) -> Array:
+    def by_spectrum(self, alpha: Penalty) -> Array:
         """Return a from ``beta / (s + alpha)``, in eigencoordinates."""
         spectrum = self.spectrum
-        filtered = spectrum.filter(alpha)[:, None] * spectrum.beta
+        filtered = spectrum.filtered(alpha)
         scale = np.zeros_like(spectrum.values)
         np.divide(1.0, np.sqrt(spectrum.values), out=scale, where=spectrum.values > 0)
         a = self.root[:, None] * (spectrum.vectors @ (scale[:, None] * filtered))
@@ -121,7 +122,7 @@ class KernelMatrixSystem(DirectSystem):
         """Return the coefficients (n, k) and the intercept (k,)."""
         return value, np.asarray(self.mean_y - self.mean_h @ value)
 
-    def residual(self, value: Array, alpha: float) -> float:
+    def residual(self, value: Array, alpha: Penalty) -> float:
         """Return ``||(K + lambda W diag(1/w)) a - (y - mu)|| / ||y - ybar||``."""
         _, constant = self.coefficients(value)
         left = self.Y - constant - self.K @ value
@@ -161,9 +162,9 @@ class KernelMatrixSystem(DirectSystem):
     # -- errors on held-out rows
 
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
-        """Return held-out mean squared errors of shape (folds, alphas), by refitting."""
+        """Return held-out mean squared errors of shape (folds, alphas, ...), by refitting."""
         labels = self._dealt(n_splits, None, rng)
-        errors = np.full((n_splits, len(alphas)), np.nan)
+        errors = np.full((n_splits, len(alphas), *self.units.shape[1:]), np.nan)
         for fold in range(n_splits):
             out, rest = np.flatnonzero(labels == fold), np.flatnonzero(labels != fold)
             if len(out) == 0 or len(out) == np.count_nonzero(labels >= 0):
@@ -199,14 +200,15 @@ class KernelMatrixSystem(DirectSystem):
             leverage += (self.rows_weight / self.weight)[:, None]
         centered = self.root[:, None] * (self.Y - self.mean_y)
         rotated = spectrum.vectors.T @ centered
-        errors = np.zeros((len(self.Y), len(alphas)))
-        for output, unit in enumerate(self.units):
+        errors = np.zeros((len(self.Y), len(alphas), *self.units.shape[1:]))
+        for output in range(len(self.units)):
             fitted = spectrum.vectors @ (kept * rotated[:, output : output + 1])
             residual = (centered[:, output : output + 1] - fitted) / self.root[:, None]
+            unit = self.units[output : output + 1]
             errors += left_out_squares(
-                residual[:, :, None], 1.0 - leverage, np.array([unit]), ROUNDING["float64"]
+                residual[:, :, None], 1.0 - leverage, unit, ROUNDING["float64"]
             )
-        return np.asarray(self.rows_weight @ errors / self.rows_weight.sum())
+        return np.asarray(np.tensordot(self.rows_weight, errors, 1) / self.rows_weight.sum())
 
     def left_out(self, alphas: Array, sample: int) -> LeftOut:
         """Return the leave-one-out errors of all rows: a row takes its function with it."""

@@ -38,8 +38,9 @@ class MomentSystem(DirectSystem):
         The fitted basis.
     intercept : bool
         Whether to fit an intercept.
-    units : array of shape (k,)
-        Squared scale of each target column: errors are reported in the units of y.
+    units : array of shape (k,) or (k, k)
+        Squared scale of each target column: errors are reported in the units of y. A diagonal
+        matrix keeps those of the columns apart.
     cutoff : bool
         Whether alpha is an eigenvalue threshold instead of a penalty.
     left_out : SecondPass or None
@@ -154,7 +155,7 @@ class MomentSystem(DirectSystem):
     # -- errors on held-out rows
 
     def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
-        """Return held-out mean squared errors of shape (folds, alphas), from moments only."""
+        """Return held-out mean squared errors of shape (folds, alphas, ...), from moments only."""
         return fold_errors(self, alphas)
 
     def prepare_left_out(self, sample: int | None) -> None:

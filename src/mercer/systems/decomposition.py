@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mercer.bases import Whitener
-from mercer.contracts import Array
+from mercer.contracts import Array, Penalty
 from mercer.engines import available_cores, blas_threads
 from mercer.systems.band_form import BandForm
 
@@ -90,11 +90,11 @@ class Decomposition(Protocol):
     def shifted(self, alphas: Array) -> Shifted:
         """Return the inverse for every alpha."""
 
-    def solve(self, alpha: float) -> Array:
-        """Return the solution for one alpha."""
+    def solve(self, alpha: Penalty) -> Array:
+        """Return the solution for one alpha, or for one of each output."""
 
-    def effective_dimension(self, alpha: float) -> float:
-        """Return ``trace(A (A + alpha)^-1)`` for one alpha."""
+    def effective_dimension(self, alpha: Penalty) -> Penalty:
+        """Return ``trace(A (A + alpha)^-1)`` for each alpha."""
 
     def for_rows(self, whitener: Whitener, precision: str) -> RowMap:
         """Return the map of rows of summed functions to these coordinates."""

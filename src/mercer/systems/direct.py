@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import lapack
 
-from mercer.contracts import Array
+from mercer.contracts import Array, Penalty
 from mercer.systems.decomposition import Decomposition, band_form
 from mercer.systems.spectrum import Spectrum
 
@@ -89,12 +89,12 @@ class DirectSystem:
         value, _ = lapack.dpotrs(factor, self.b, lower=1)
         return np.asarray(value)
 
-    def by_spectrum(self, alpha: float) -> Array:
+    def by_spectrum(self, alpha: Penalty) -> Array:
         """Return ``U diag(1 / (s + alpha)) U'b``."""
         return self.spectrum.solve(alpha)
 
-    def by_decomposition(self, alpha: float) -> Array:
-        """Return the solution for one alpha, by the form that every alpha shares."""
+    def by_decomposition(self, alpha: Penalty) -> Array:
+        """Return the solution for one alpha, or one of each output, by the form they share."""
         return self.decomposition.solve(alpha)
 
     def solutions(self, alphas: Array) -> Array:
@@ -102,7 +102,7 @@ class DirectSystem:
         form = self.decomposition
         return form.outward(form.shifted(alphas).solutions)
 
-    def residual(self, value: Array, alpha: float) -> float:
+    def residual(self, value: Array, alpha: Penalty) -> float:
         """Return ``||(A + alpha) v - b|| / ||b||``; without alpha for a cut-off."""
         image = self.A @ value
         left = (image if self.cutoff else image + alpha * value) - self.b

@@ -36,9 +36,12 @@ SHARED = 0.1
 
 
 def fold_errors(system: MomentSystem, alphas: Array) -> Array:
-    """Return the mean squared error on each fold for every alpha, of shape (folds, alphas)."""
+    """Return the mean squared error on each fold for every alpha, of shape (folds, alphas).
+
+    With a matrix of units it has a last axis for its columns, the outputs.
+    """
     found = _all_together(system, alphas)
-    errors = np.empty((len(system.folds), len(alphas)))
+    errors = np.empty((len(system.folds), len(alphas), *system.units.shape[1:]))
     for row, fold in enumerate(system.folds):
         if not _labelled(system, fold):
             errors[row] = np.nan

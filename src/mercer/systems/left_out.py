@@ -22,6 +22,8 @@ ROUNDING = {"float64": 1e-10, "float32": 1e-4}
 class LeftOut:
     """Mean squared errors of left-out rows for every alpha, and how many rows there were.
 
+    If outputs are kept apart, their shape is (alphas, k).
+
     ``errors`` is None if no rows can be left out; ``note`` then has the reason.
 
     >>> LeftOut(np.ones(20), 2000, 20_640).label
@@ -44,7 +46,7 @@ class LeftOut:
 
 
 def left_out_squares(residual: Array, room: Array, units: Array, floor: float) -> Array:
-    """Return squared errors (rows, alphas), summed over outputs.
+    """Return squared errors (rows, alphas), summed over outputs; or (rows, alphas, k) for each.
 
     Parameters
     ----------
@@ -52,8 +54,8 @@ def left_out_squares(residual: Array, room: Array, units: Array, floor: float) -
         ``y - f``, for increasing alphas.
     room : array of shape (rows, alphas)
         ``1 - leverage``.
-    units : array of shape (k,)
-        Squared scale of each output.
+    units : array of shape (k,) or (k, k)
+        Squared scale of each output; a diagonal matrix keeps outputs apart.
     floor : float
         Below it, ``room`` is rounding.
     """

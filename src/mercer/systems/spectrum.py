@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer.bases import Whitener
-from mercer.contracts import Array
+from mercer.contracts import Array, Penalty
 from mercer.engines import available_cores, blas_threads
 
 #: From this size on, the eigendecomposition runs on all cores.
@@ -67,25 +67,32 @@ class Spectrum:
         values = self.values[self.kept]
         return (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
 
-    def filter(self, alpha: float) -> Array:
+    def filter(self, alpha: Penalty) -> Array:
         """Return ``1 / (s + alpha)``; for the cut-off, ``1 / s`` where s >= alpha, else 0.
 
-        It is 0 for dropped directions.
+        It is 0 for dropped directions. Its shape is (r,), or (r, k) for k alphas.
         """
-        kept = self.values > 0
-        inverse = np.zeros_like(self.values)
+        alpha = np.asarray(alpha, dtype=np.float64)
+        values = np.add.outer(self.values, np.zeros(alpha.shape))
+        kept = values > 0
         if self.cutoff:
-            kept &= self.values >= alpha
-        np.divide(1.0, self.values + alpha * (not self.cutoff), out=inverse, where=kept)
+            kept &= values >= alpha
+        inverse = np.zeros_like(values)
+        np.divide(1.0, values + alpha * (not self.cutoff), out=inverse, where=kept)
         return inverse
 
-    def solve(self, alpha: float) -> Array:
-        """Return ``v(alpha) = U diag(1 / (s + alpha)) beta``, of shape (r, k)."""
-        return np.asarray(self.vectors @ (self.filter(alpha)[:, None] * self.beta))
+    def filtered(self, alpha: Penalty) -> Array:
+        """Return ``beta / (s + alpha)``, of shape (r, k)."""
+        return np.asarray(self.filter(alpha).reshape(self.size, -1) * self.beta)
 
-    def effective_dimension(self, alpha: float) -> float:
-        """Return ``trace(A (A + alpha)^-1)``."""
-        return float(self.values @ self.filter(alpha))
+    def solve(self, alpha: Penalty) -> Array:
+        """Return ``v(alpha) = U diag(1 / (s + alpha)) beta``, of shape (r, k)."""
+        return np.asarray(self.vectors @ self.filtered(alpha))
+
+    def effective_dimension(self, alpha: Penalty) -> Penalty:
+        """Return ``trace(A (A + alpha)^-1)``, for each alpha."""
+        found = self.values @ self.filter(alpha)
+        return found if np.ndim(found) else float(found)
 
     # -- coordinates in the directions that are kept
 
