@@ -97,6 +97,9 @@ class Status(Enum):
     DIVERGED = "the rounds diverge"
     INTERRUPTED = "interrupted; the best solution so far is returned"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Status, (self.value,)  # skops stores by it what pickle stores by __reduce_ex__
+
     @property
     def succeeded(self) -> bool:
         """Whether the solve succeeded."""
@@ -111,16 +114,12 @@ class Solution:
     ----------
     value : array of shape (r, k)
         The solution v of ``(A + alpha I) v = b``, one column per output.
-    status : Status
-        How the solve ended.
-    reason : str
-        One sentence with the details.
-    steps : int
-        Number of iterations; 0 for a direct solve.
+    status, reason : Status, str
+        How the solve ended, and one sentence with the details.
+    steps, seconds : int, float
+        Number of iterations, 0 for a direct solve, and wall time.
     residuals : array
         Relative residual ``||(A + alpha) v - b|| / ||b||`` after each step (one value if direct).
-    seconds : float
-        Wall time of the solve.
     gain : array of shape (k,) or None
         ``2 b'v - v'(A + alpha)v`` of a solve by products, which has A at no other time.
     """

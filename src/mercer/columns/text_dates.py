@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class DateFormat(Enum):
     YEAR_MONTH = "year-month"
     #: 14:30, 14:30:05.678, 2:30 PM
     TIME = "time of day"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DateFormat, (self.value,)  # skops stores by it what pickle stores by __reduce_ex__
 
 
 _CLOCK = (

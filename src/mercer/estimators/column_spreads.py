@@ -6,8 +6,8 @@ from typing import Any
 
 from mercer.columns.scaling import StandardScaling
 from mercer.contracts import Array
+from mercer.estimators.kept_rows import kept_rows
 from mercer.kernels import InMetric
-from mercer.kernels.kernel import dense
 
 #: Fewest rows that standard deviations are taken from.
 FEWEST = 2
@@ -27,16 +27,16 @@ def column_moments(model: Any, rows: Array) -> tuple[Array, Array]:
     >>> bool(np.allclose(means, [3, 20]) and np.allclose(deviations**2, [8 / 3, 200 / 3]))
     True
     """
-    kernel, basis = model.kernel_, model.basis_
+    kernel = model.kernel_
     scaling = kernel.metric.scaling if isinstance(kernel, InMetric) else None
     if isinstance(scaling, StandardScaling):
         return scaling.center, scaling.scale
-    points = getattr(basis, "landmarks_", getattr(basis, "points_", None))
-    points = rows if points is None or points.shape[0] < FEWEST else dense(points)
+    points = kept_rows(model)
+    points = rows if points is None or len(points) < FEWEST else points
     if len(points) < FEWEST:
         raise ValueError(
-            f"standard deviations of the columns are needed, but {type(basis).__name__} keeps no "
-            f"rows of the fit, and columns were not standardized: explain at least {FEWEST} rows, "
-            f"or fit with scale='standard' or basis='landmarks'"
+            f"standard deviations of the columns are needed, but {type(model.basis_).__name__} "
+            f"keeps no rows of the fit, and columns were not standardized: explain at least "
+            f"{FEWEST} rows, or fit with scale='standard' or basis='landmarks'"
         )
     return points.mean(axis=0), points.std(axis=0)

@@ -98,14 +98,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
     >>> bool(np.all(again.predict(X) == model.predict(X)))
     True
     """
-    kind = type(estimator).__name__
-    if ESTIMATORS.get(kind) is not type(estimator):
-        raise TypeError(
-            f"save() needs a fitted {' or '.join(ESTIMATORS)}, got {kind}; of a pipeline, save the "
-            f"last step, and the other steps separately"
-        )
-    check_is_fitted(estimator, "fit_")
-    estimator._request(None)  # validates the parameters, as load() does
+    kind = check_saveable(estimator)
     encoder = _ModelEncoder(REGISTRY, "a model file")
     names = getattr(estimator, "feature_names_in_", None)
     document = {
@@ -139,6 +132,19 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
     target = with_suffix(path)
     write_tensors(target, document, encoder.tensors)
     return target
+
+
+def check_saveable(estimator: KernelEstimator) -> str:
+    """Return the name of the estimator's class; raise an error unless it is fitted and ours."""
+    kind = type(estimator).__name__
+    if ESTIMATORS.get(kind) is not type(estimator):
+        raise TypeError(
+            f"save() needs a fitted {' or '.join(ESTIMATORS)}, got {kind}; of a pipeline, save the "
+            f"last step, and the other steps separately"
+        )
+    check_is_fitted(estimator, "fit_")
+    estimator._request(None)  # validates the parameters, as load() does
+    return kind
 
 
 def _columns(encoder: Encoder, estimator: KernelEstimator) -> Json:
