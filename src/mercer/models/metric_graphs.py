@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.scaling import QuantileScaling, StandardScaling
+from mercer.contracts import Array
 from mercer.kernels import Metric
 from mercer.models.graph_builder import Value, kept_wide
 
@@ -36,10 +37,10 @@ def metric_graph(metric: Metric, rows: Value, n_features: int) -> Value:
 
 def standard(scaling: Any, rows: Value) -> Value:
     """Return ``(x - center) / scale``; 0 for a constant column."""
-    factor = np.divide(
-        1.0, scaling.scale, out=np.zeros_like(scaling.scale), where=scaling.scale > 0
-    )
-    return (rows - scaling.center) * factor
+    center: Array = scaling.center
+    scale: Array = scaling.scale
+    factor = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    return (rows - center) * factor
 
 
 def quantile(scaling: Any, rows: Value) -> Value:
