@@ -37,12 +37,10 @@ def metric_graph(metric: Metric, rows: Value, n_features: int) -> Value:
 
 def standard(scaling: Any, rows: Value) -> Value:
     """Return ``(x - center) / scale``; 0 for a constant column."""
-    factor: Array = np.divide(
-        1.0, scaling.scale, out=np.zeros_like(scaling.scale), where=scaling.scale > 0
-    )
-    centered: Value = rows - scaling.center
-    scaled: Value = centered * factor
-    return scaled
+    center: Array = scaling.center
+    scale: Array = scaling.scale
+    factor = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    return (rows - center) * factor
 
 
 def quantile(scaling: Any, rows: Value) -> Value:
