@@ -26,6 +26,7 @@ project_copyright = "2026, the Mercer developers"
 release = version = installed("mercer")
 
 extensions = [
+    "checks",
     "mathml",
     "myst_parser",
     "numpydoc",
