@@ -24,6 +24,7 @@ from benchmarks import (
     linear,
     memory,
     mixed,
+    neighbors,
     path,
     pool,
     predict,
@@ -62,6 +63,7 @@ TABLES = "tables"
 SECTIONS = {
     TABLES: Section("All defaults on raw tables", tables.run, None),
     "mixed": Section("Tables with categories, dates and gaps", mixed.run, None),
+    "neighbors": Section("Other kernel methods", neighbors.run, None),
     "speed": Section("Fit and predict", speed.run),
     "predict": Section("Predict", predict.run, 7),
     "serving": Section("Serving", serving.run, 7),

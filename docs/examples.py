@@ -21,7 +21,9 @@ def enter() -> None:
 
 
 def leave() -> None:
-    """Go back, and remove the folder."""
+    """Go back, remove the folder, and close figures."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
     before, folder = _places.pop()
     os.chdir(before)
     folder.cleanup()

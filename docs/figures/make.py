@@ -28,6 +28,8 @@ FIGURES = (
     "rows_curve",
     "intervals",
     "linear",
+    "home",
+    "gallery",
 )
 
 
