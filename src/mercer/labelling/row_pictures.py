@@ -26,6 +26,8 @@ TYPES = {
 }
 #: The largest file that is shown, and the most pixels.
 LARGEST, MOST_PIXELS = 20_000_000, 1_000_000
+#: Numbers above this, and up to 255, are bytes.
+HALF = 127
 
 
 class PictureError(ValueError):
