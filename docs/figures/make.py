@@ -28,6 +28,7 @@ FIGURES = (
     "rows_curve",
     "intervals",
     "linear",
+    "label_page",
 )
 
 

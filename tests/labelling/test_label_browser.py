@@ -44,6 +44,20 @@ def page(tmp_path_factory):
 
 
 @pytest.fixture
+def serve():
+    """Start servers; those of a test that fails are ended with it."""
+    started = []
+
+    def start(*options):
+        started.append(Serving(*options))
+        return started[-1]
+
+    yield start
+    for serving in started:
+        serving.kill()
+
+
+@pytest.fixture
 def pool(tmp_path):
     POOL.to_csv(tmp_path / "pool.csv", index=False)
     return tmp_path
@@ -56,9 +70,9 @@ def labels_of(path):
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_thirty_rows_by_keyboard(how, page, pool):
+def test_thirty_rows_by_keyboard(how, page, pool, serve):
     number = 30 if how == signal.SIGINT else 3
-    serving = Serving(pool, "pool.csv", "--budget", 60, "--classes", "high,low")
+    serving = serve(pool, "pool.csv", "--budget", 60, "--classes", "high,low")
     page.open(serving.link)
     page.wait(lambda: page.row)
     assert "token" not in page.browser.current_url
@@ -94,10 +108,10 @@ def test_thirty_rows_by_keyboard(how, page, pool):
     page.wait(lambda: "does not answer" in (page.text("banner") or ""))
 
 
-def test_kill_and_go_on(page, pool):
+def test_kill_and_go_on(page, pool, serve):
     options = ["pool.csv", "--budget", 40, "--port"]
     token = ("--token", "the-same-token-again", "--classes", "high,low")
-    serving = Serving(pool, *options, 0, *token)
+    serving = serve(pool, *options, 0, *token)
     port = serving.link.split(":")[2].split("/")[0]
     page.open(serving.link)
     rows = page.label_by_key(key_of, 8)
@@ -107,20 +121,20 @@ def test_kill_and_go_on(page, pool):
     page.wait(lambda: "kept here and sent again" in (page.text("banner") or ""))
     with (pool / "pool-labels.journal").open("ab") as journal:
         journal.write(b'{"id": "1", "lab')  # as a torn write leaves it
-    serving = Serving(pool, *options, port, *token)
+    serving = serve(pool, *options, port, *token)
     page.wait(lambda: page.count() == 9)
     assert page.text("banner") is None
     rows += [waiting, *page.label_by_key(key_of, 3)]
     serving.kill()
-    serving = Serving(pool, *options, port, *token)
+    serving = serve(pool, *options, port, *token)
     page.wait(lambda: page.text("banner") is None and page.count() == 12)
     serving.stop(signal.SIGINT)
     found = labels_of(pool / "pool-labels.csv")
     assert found == {row: truth(row) for row in rows}
 
 
-def test_two_tabs_get_different_rows(page, pool):
-    serving = Serving(pool, "pool.csv", "--budget", 20, "--classes", "high,low")
+def test_two_tabs_get_different_rows(page, pool, serve):
+    serving = serve(pool, "pool.csv", "--budget", 20, "--classes", "high,low")
     first = page.open(serving.link).browser.current_window_handle
     page.wait(lambda: page.row)
     # An answer that is late must not bring back a row that has a label by then.
@@ -145,13 +159,13 @@ def test_two_tabs_get_different_rows(page, pool):
     assert len(labels_of(pool / "pool-labels.csv")) == 7
 
 
-def test_hostile_rows_pictures_and_numbers(page, tmp_path):
+def test_hostile_rows_pictures_and_numbers(page, tmp_path, serve):
     (tmp_path / "a.png").write_bytes(png(np.full((4, 4), 128, dtype=np.uint8)))
     rows = POOL.assign(**{HOSTILE: HOSTILE, "=cmd()": "=1+1", "picture": "a.png"})
     rows.loc[::2, "picture"] = "../../etc/secret.png"
     rows.to_csv(tmp_path / "pool.csv", index=False)
     options = ("--columns", "a,b", "--budget", 30, "--out", "out.csv")
-    serving = Serving(tmp_path, "pool.csv", *options)
+    serving = serve(tmp_path, "pool.csv", *options)
     page.open(serving.link)
     page.wait(lambda: page.text("numbers"))
     page.browser.find_element("id", "numbers").click()

@@ -21,7 +21,7 @@ function banner(words) {
 }
 
 const number = (value) => Number(value.toPrecision(4)).toString();
-const percent = (share) => `${Math.round(100 * share)} %`;
+const percent = (share) => (share > 0.995 && share < 1 ? "over 99 %" : `${Math.round(100 * share)} %`);
 
 // -- what is shown ---------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ function sureWords(guess) {
   if (!guess) return now.fitted_labels ? "Not of this row yet." : "It has seen too few labels yet.";
   if (guess.classes) {
     const name = Object.keys(guess.classes).find((one) => guess.classes[one] === guess.sure);
-    return `${percent(guess.sure)} sure of its class${guessing ? `: ${name}` : ""}.`;
+    return `It is ${percent(guess.sure)} sure of its class${guessing ? `: ${name}` : ""}.`;
   }
   const share = guess.coverage ? percent(guess.coverage) : "";
   const range = guess.coverage ? `, ${share} between ${number(guess.low)} and ${number(guess.high)}` : "";
