@@ -30,6 +30,7 @@ FIGURES = (
     "linear",
     "home",
     "gallery",
+    "label_page",
 )
 
 

@@ -84,6 +84,7 @@ class Page:
 
     def open(self, link):
         self.browser.get("about:blank")
+        self.problems()  # of pages before
         self.browser.get(link)
         return self
 
@@ -130,5 +131,5 @@ class Page:
         return int((self.text("count") or "-1 ").split(" ", 1)[0])
 
     def problems(self):
-        """What the browser complains about."""
+        """What the browser has complained about since the page was opened, or this was asked."""
         return [entry["message"] for entry in self.browser.get_log("browser")]

@@ -12,6 +12,8 @@ a spreadsheet to the order of rows, to numbers or to ids are detected or harmles
     write_sheet(labeller, pool, "to_label.csv")
     ...  # a person's work
     X, y, weight = join(pool, read_sheet("to_label.csv"))
+
+:class:`LabellingSession` is the same with the person on a page in the browser, one row at a time.
 """
 
 from mercer.labelling.joining import Labelled, join

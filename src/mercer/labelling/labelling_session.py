@@ -215,12 +215,16 @@ class LabellingSession:
         """After a label, save in the background, and draw or fit if it is time to."""
         self.learning.changes += 1
         self._keeper.poke()
-        if self._wants_rows or self.learning.due:
+        if self._wants_rows or self.learning.due or self._at_end:
             self._learner.poke()
 
     @property
     def _wants_rows(self) -> bool:
         return not self._growing.complete and self.book.waiting <= max(2, self.refit_every // 2)
+
+    @property
+    def _at_end(self) -> bool:
+        return self._growing.complete and not self.book.waiting
 
     def _save(self) -> None:
         """Write the sheet; if that fails, the journal has the labels, and the page says so."""
@@ -238,7 +242,7 @@ class LabellingSession:
                 self._grow()
         except (OSError, ValueError) as error:  # the pool has changed, say
             self.trouble = f"no more rows could be drawn: {error}"
-        self.learning.run(self._growing.most_weight)
+        self.learning.run(self._growing.most_weight, self._at_end)
 
     def _grow(self) -> None:
         new = self._growing.grow()

@@ -26,6 +26,8 @@ TYPES = {
 }
 #: The largest file that is shown, and the most pixels.
 LARGEST, MOST_PIXELS = 20_000_000, 1_000_000
+#: Numbers above this, and up to 255, are bytes.
+HALF = 127
 
 
 class PictureError(ValueError):
@@ -95,13 +97,15 @@ class Pixels:
         wanted = int(np.prod(self.shape))
         if sample.shape[1] != wanted:
             raise ValueError(
-                f"an image of {shape} must have {wanted:,} features, one a number, but the pool "
+                f"an image of {shape} must have {wanted:,} features, but the pool "
                 f"has {sample.shape[1]:,}: name them with columns, or give another size"
             )
         finite = sample[np.isfinite(sample)]
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-        if low >= 0 and high <= 255:
-            low, high = 0.0, 1.0 if high <= 1 else 255.0
+        if low >= 0 and high <= 1:
+            low, high = 0.0, 1.0
+        elif low >= 0 and HALF < high <= 255:
+            low, high = 0.0, 255.0
         self.black, self.white = low, max(high, low + 1e-300)
 
     def uri(self, row: Array) -> str:

@@ -54,14 +54,17 @@ class SessionLearning:
         """Whether it is time for a fit."""
         return self.changes >= self._every
 
-    def run(self, most_weight: float | None) -> None:
-        """Fit if it is time to, and say what is expected of rows without a label."""
+    def run(self, most_weight: float | None, at_end: bool = False) -> None:
+        """Fit if it is time to, and say what is expected of rows without a label.
+
+        ``at_end`` is whether all rows have a label, so that there is nothing to wait for.
+        """
         sheet, task = self._book.sheet, self._book.task
         if task is None:
             return
         with threadpool_limits(limits=1):  # the page is to answer meanwhile
             try:
-                if self.due:
+                if self.due or (at_end and self.changes):
                     self._fit(sheet, task.target, default_model(task.kind), most_weight)
                 if self._model is not None:
                     self._expect(sheet)

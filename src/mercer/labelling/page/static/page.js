@@ -12,6 +12,7 @@ const at = (id) => document.getElementById(id);
 let now = null; // the state that is shown
 let shown = null; // the id of the row that is shown
 let busy = false; // while a label is on its way, keys do nothing
+let sent = 0; // how much was sent: an answer to a question before that is out of date
 let guessing = remember("guess") === "yes";
 
 function banner(words) {
@@ -20,16 +21,24 @@ function banner(words) {
 }
 
 const number = (value) => Number(value.toPrecision(4)).toString();
-const percent = (share) => `${Math.round(100 * share)} %`;
+const percent = (share) => (share > 0.995 && share < 1 ? "over 99 %" : `${Math.round(100 * share)} %`);
 
 // -- what is shown ---------------------------------------------------------------------------
 
+// A class whose name is a digit has that key; the others have the rest, in order.
+function keysOf(classes) {
+  const digits = new Set(classes.filter((name) => /^[0-9]$/.test(name)));
+  const rest = KEYS.filter((key) => !digits.has(key));
+  return classes.map((name) => (digits.has(name) ? name : rest.shift()));
+}
+
 function showClasses() {
+  const keys = keysOf(now.classes);
   const sure = guessing ? now.row?.guess?.classes : undefined;
   const buttons = now.classes.map((name, index) => {
     const button = element("button");
     button.type = "button";
-    const key = KEYS[index];
+    const key = keys[index];
     if (key) button.append(element("kbd", key));
     button.append(element("span", name, "name"));
     if (sure) {
@@ -50,7 +59,7 @@ function sureWords(guess) {
   if (!guess) return now.fitted_labels ? "Not of this row yet." : "It has seen too few labels yet.";
   if (guess.classes) {
     const name = Object.keys(guess.classes).find((one) => guess.classes[one] === guess.sure);
-    return `${percent(guess.sure)} sure of its class${guessing ? `: ${name}` : ""}.`;
+    return `It is ${percent(guess.sure)} sure of its class${guessing ? `: ${name}` : ""}.`;
   }
   const share = guess.coverage ? percent(guess.coverage) : "";
   const range = guess.coverage ? `, ${share} between ${number(guess.low)} and ${number(guess.high)}` : "";
@@ -141,6 +150,7 @@ const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseco
 async function send(action, content) {
   if (busy) return false;
   busy = true;
+  sent += 1;
   document.body.classList.add("busy");
   at("message").textContent = "";
   try {
@@ -212,7 +222,7 @@ function onKey(event) {
   if (field && event.target.id !== "value") return;
   if (!field && now.task === "regression" && /^[-+.0-9]$/.test(event.key)) at("value").focus();
   const key = event.key.toLowerCase();
-  const index = now.task === "classification" ? KEYS.indexOf(key) : -1;
+  const index = now.task === "classification" ? keysOf(now.classes).indexOf(key) : -1;
   const name = now.classes[index];
   const action = SHORTCUTS[key] ?? (name === undefined ? undefined : () => label(name));
   if (!action) return;
@@ -253,9 +263,10 @@ function listen() {
 
 async function ask() {
   if (busy) return;
+  const before = sent;
   try {
     const found = await state();
-    if (busy) return; // a label was sent meanwhile, and its answer is newer
+    if (sent !== before) return;
     showAll(found);
     banner(null);
   } catch (error) {
