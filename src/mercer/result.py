@@ -85,12 +85,12 @@ class Fit:
 
     def check_state(self, outputs: int) -> None:
         """Raise ValueError if the parts of a fit read from a file are inconsistent."""
-        if isinstance(self.alpha, np.ndarray):
-            check_array(self.alpha, "alpha", (outputs,))
-        if np.any(np.asarray(self.alpha) < 0):
-            raise ValueError("alpha must not be negative")
         if not isinstance(self.alpha, np.ndarray):
             check_number(self.alpha, "alpha", minimum=0.0)
+        elif np.any(check_array(self.alpha, "alpha", (outputs,)) < 0):
+            raise ValueError("alpha must not be negative")
+        if isinstance(self.effective_dimension, np.ndarray):
+            check_array(self.effective_dimension, "effective_dimension", (outputs,))
         check_number(self.total_weight, "total_weight", above=0.0)
         check_number(self.weight, "weight", minimum=0.0)
         check_count(self.n_rows, "n_rows")

@@ -125,6 +125,11 @@ EFFECTS = {
 #: The same for parameters that only regressors have.
 OF_NUMBERS = {
     "intervals": ({"basis": "landmarks"}, None, lambda m: m.fit_.intervals is None),
+    "alpha_per_target": (
+        {"alpha": "auto"},
+        True,
+        lambda m: np.shape(m.fit(X, np.column_stack([Y, Y**2])).alpha_) == (2,),
+    ),
 }
 
 #: The same for parameters that only classifiers have.

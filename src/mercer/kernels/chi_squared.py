@@ -111,7 +111,7 @@ def _checked(X: Rows) -> Array:
     if lowest < 0:
         column = int(np.argmin(rows.min(axis=0)))
         raise ValueError(
-            f"ChiSquared needs nonnegative columns, such as counts or shares, got {lowest:g} in "
-            f"column {column}: do not center the columns, or try LaplacianL1()"
+            f"ChiSquared needs nonnegative columns, such as counts or shares. Negative values in "
+            f"data: {lowest:g} in column {column}; do not center the columns, or try LaplacianL1()"
         )
     return rows

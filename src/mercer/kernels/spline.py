@@ -263,7 +263,8 @@ class Sobolev(Kernel):
         rows = dense(X)
         if rows.size and (rows.min() < 0.0):
             raise ValueError(
-                f"the Sobolev kernel 1 + min(x, z) needs nonnegative columns (scaled to [0, 1]), "
-                f"got {rows.min():g}; try sklearn.preprocessing.MinMaxScaler(clip=True)"
+                f"the Sobolev kernel 1 + min(x, z) needs nonnegative columns (scaled to [0, 1]). "
+                f"Negative values in data: {rows.min():g}; try "
+                f"sklearn.preprocessing.MinMaxScaler(clip=True)"
             )
         return rows

@@ -22,6 +22,8 @@ _FIELDS: dict[str, tuple[Any, str]] = {
     "int": _WHOLE,
     "float": _NUMBER,
     "float | None": ((Real, type(None)), "a number or null"),
+    "Penalty": ((Real, np.ndarray), "a number or an array"),
+    "Penalty | None": ((Real, np.ndarray, type(None)), "a number, an array or null"),
     "str": (str, "text"),
     "bool": (bool, "true or false"),
     "Precision": (str, "text"),

@@ -83,7 +83,8 @@ class Spectrum:
 
     def filtered(self, alpha: Penalty) -> Array:
         """Return ``beta / (s + alpha)``, of shape (r, k)."""
-        return np.asarray(self.filter(alpha).reshape(self.size, -1) * self.beta)
+        filters = self.filter(alpha)
+        return np.asarray((filters if filters.ndim > 1 else filters[:, None]) * self.beta)
 
     def solve(self, alpha: Penalty) -> Array:
         """Return ``v(alpha) = U diag(1 / (s + alpha)) beta``, of shape (r, k)."""
