@@ -35,7 +35,7 @@ from mercer.kernels import (
     Sobolev,
     Sum,
 )
-from mercer.models import ModelFileError, load, save
+from mercer.models import ModelFileError, load, model_card, save
 from mercer.moments import Moments
 from mercer.recipes import recipe
 from mercer.rows import open_rows, write_svmlight
@@ -117,6 +117,7 @@ __all__ = [
     "TableEncoder",
     "load",
     "load_letter",
+    "model_card",
     "open_rows",
     "recipe",
     "save",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mercer.cli import demo, fit, info, label, look, plan, predict, rank
+from mercer.cli import card, demo, fit, info, label, look, plan, predict, rank
 from mercer.cli.output import show_error, show_stopped, warnings_as_lines
 from mercer.validation import EngineError
 
@@ -67,4 +67,5 @@ app.command("predict", epilog=predict.EXAMPLES)(predict.predict)
 app.command("label")(label.label)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("info")(info.info)
+app.command("card", epilog=card.EXAMPLES)(card.card)
 app.command("demo")(demo.demo)
