@@ -38,7 +38,7 @@ from mercer.kernels import (
     Sobolev,
     Sum,
 )
-from mercer.models import ModelFileError, load, save, to_onnx
+from mercer.models import ModelFileError, load, model_card, save, to_onnx
 from mercer.moments import Moments
 from mercer.recipes import recipe
 from mercer.rows import open_rows, write_svmlight
@@ -123,6 +123,7 @@ __all__ = [
     "TableEncoder",
     "load",
     "load_letter",
+    "model_card",
     "open_rows",
     "recipe",
     "save",

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mercer.cli import demo, export, fit, info, label, look, plan, predict, rank
+from mercer.cli import card, demo, export, fit, info, label, look, plan, predict, rank
 from mercer.cli.output import show_error, show_stopped, warnings_as_lines
 from mercer.validation import EngineError
 
@@ -68,4 +68,5 @@ app.command("label")(label.label)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("export", epilog=export.EXAMPLES)(export.export)
 app.command("info")(info.info)
+app.command("card", epilog=card.EXAMPLES)(card.card)
 app.command("demo")(demo.demo)

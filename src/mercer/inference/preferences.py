@@ -21,6 +21,8 @@ from scipy.special import expit
 from mercer.contracts import Array
 from mercer.validation import check_count, check_number
 
+#: Fewest groups of rows that standard errors are computed from.
+FEWEST = 10
 #: Pairs to take at most, of all pairs within queries.
 PAIRS = 200_000
 #: The inverse variance of a times the spread of differences.
@@ -40,6 +42,9 @@ class PreferenceMap:
         Mean log loss of the pairs, and the share of them in the wrong order.
     n_pairs : int
         Number of pairs.
+    loss_deviation, error_deviation : float or None
+        The standard errors of ``log_loss`` and ``error``, from the sums of at least 10 groups of
+        rows; pairs of different groups have no row in common.
 
     Examples
     --------
@@ -51,6 +56,8 @@ class PreferenceMap:
     log_loss: float
     error: float
     n_pairs: int
+    loss_deviation: float | None = None
+    error_deviation: float | None = None
 
     def probabilities(self, differences: Array) -> Array:
         """Return the probability that the first row of each pair is above the second."""
@@ -62,6 +69,9 @@ class PreferenceMap:
         check_number(self.log_loss, "log_loss", minimum=0.0)
         check_number(self.error, "error", minimum=0.0, maximum=1.0)
         check_count(self.n_pairs, "n_pairs")
+        for name in ("loss_deviation", "error_deviation"):
+            if getattr(self, name) is not None:
+                check_number(getattr(self, name), name, minimum=0.0)
 
     def describe(self) -> str:
         """Return the map and its scores as one line of a summary."""
@@ -77,6 +87,7 @@ class Pairs:
 
     difference: Array
     weight: Array
+    group: Array | None = None  # the number of the group of the two rows
 
 
 def pairs_within(
@@ -135,7 +146,7 @@ def pairs_within(
         v = v / np.where(total > 0, total, 1.0)[group]
     sign = np.sign(relevance[a] - relevance[b])
     keep = (sign != 0) & (v > 0)
-    return Pairs((sign * (values[a] - values[b]))[keep], v[keep])
+    return Pairs((sign * (values[a] - values[b]))[keep], v[keep], group[keep])
 
 
 def fit_preferences(pairs: Pairs) -> PreferenceMap | None:
@@ -154,7 +165,19 @@ def fit_preferences(pairs: Pairs) -> PreferenceMap | None:
         if abs(new - slope) <= TOLERANCE * max(1.0, slope):
             break
         slope = new
-    loss = float(weight @ np.logaddexp(0.0, -slope * d) / weight.sum())
     missed = (d < 0) + 0.5 * (d == 0)
-    error = float(weight @ missed / weight.sum())
-    return PreferenceMap(slope / spread, loss, error, len(d))
+    parts = np.column_stack([np.logaddexp(0.0, -slope * d), missed])
+    loss, error = weight @ parts / weight.sum()
+    errors = _standard_errors(parts, weight, pairs.group)
+    return PreferenceMap(slope / spread, float(loss), float(error), len(d), *errors)
+
+
+def _standard_errors(parts: Array, weight: Array, group: Array | None) -> list[float]:
+    """Return the standard errors of weighted means, by groups; none if these are few."""
+    codes = np.zeros(1) if group is None else np.unique(group, return_inverse=True)[1]
+    if codes.max() + 1 < FEWEST:
+        return []
+    away = weight[:, None] * (parts - weight @ parts / weight.sum())
+    by_group = np.column_stack([np.bincount(codes, column) for column in away.T])
+    found: list[float] = (np.sqrt((by_group**2).sum(axis=0)) / weight.sum()).tolist()
+    return found

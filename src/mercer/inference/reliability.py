@@ -35,6 +35,8 @@ class Reliability:
         Sums of ``w``, ``w p_c`` and ``w 1_{y = c}``.
     confidence : array of shape (bins, 3)
         The same for the most probable class of each row.
+    standard_errors : array of shape (3,) or None
+        Those of the log loss, the Brier score and the accuracy, if rows are independent.
 
     Examples
     --------
@@ -49,6 +51,13 @@ class Reliability:
     n_rows: int
     by_class: Array
     confidence: Array
+    standard_errors: Array | None = None
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows whose most probable class is theirs."""
+        weight, _, observed = self.confidence.sum(axis=0)
+        return float(observed / weight)
 
     @property
     def calibration_error(self) -> float:
@@ -72,6 +81,8 @@ class Reliability:
         check_count(self.n_rows, "n_rows")
         check_array(self.confidence, "confidence", (None, 3))
         check_array(self.by_class, "by_class", (classes, len(self.confidence), 3))
+        if self.standard_errors is not None:
+            check_array(self.standard_errors, "standard_errors", (3,))
 
 
 def reliability_of(logs: Array, codes: Array, weight: Array, bins: int = BINS) -> Reliability:
@@ -83,12 +94,18 @@ def reliability_of(logs: Array, codes: Array, weight: Array, bins: int = BINS) -
     hit[at, codes] = 1.0
     squares = ((P - hit) ** 2).sum(axis=1)
     top = P.argmax(axis=1)
+    halved = 2 if classes == 2 else 1
+    with np.errstate(invalid="ignore"):  # a probability of 0 has an infinite loss
+        parts = np.column_stack([-logs[at, codes], squares / halved, hit[at, top]])
+        away = weight[:, None] * (parts - weight @ parts / total)
+    errors = np.sqrt((away**2).sum(axis=0)) / total
     return Reliability(
         log_loss=max(0.0, -float(weight @ logs[at, codes] / total)),
-        brier=float(weight @ squares / total) / (2 if classes == 2 else 1),
+        brier=float(weight @ squares / total) / halved,
         n_rows=rows,
         by_class=np.array([_binned(P[:, c], hit[:, c], weight, bins) for c in range(classes)]),
         confidence=_binned(P[at, top], hit[at, top], weight, bins),
+        standard_errors=errors if np.isfinite(errors).all() else None,
     )
 
 
