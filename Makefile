@@ -54,11 +54,14 @@ $(VENV)/.python:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/.cli: $(VENV)/.python pyproject.toml
+# What decides the metadata of the installed package, its version among them.
+METADATA := pyproject.toml hatch_build.py src/mercer/version.py
+
+$(VENV)/.cli: $(VENV)/.python $(METADATA)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[cli]'
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.python pyproject.toml
+$(VENV)/.dev: $(VENV)/.python $(METADATA)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.cli
 
