@@ -15,7 +15,7 @@ TRIALS  ?= 50
 EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_features data_dependent_features \
 	distributed_ranking importance_labelling landmark_sampling learning_to_rank planning uncertainty
 
-.PHONY: demo test test-all fuzz chaos lint docs benchmarks experiments clean
+.PHONY: demo test test-all test-core test-release fuzz chaos lint docs benchmarks experiments clean
 
 demo: $(VENV)/.cli
 	$(BIN)/mercer demo
@@ -25,6 +25,13 @@ test: $(VENV)/.dev lint docs
 
 test-all: $(VENV)/.dev lint docs
 	$(BIN)/python -m pytest -m "slow or not slow"
+
+# What could differ between systems: numbers, files, processes.
+test-core: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/bases tests/kernels tests/moments tests/solvers tests/models tests/storage tests/rows tests/engines
+
+test-release: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "slow or not slow" tests/release
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.attacks --seconds $(SECONDS)
