@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("without_extras.py")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ADDRESS = "https://example.org/owner/name"
+#: On small matrices, other threads only wait.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 
 def run(*command, **options):
@@ -128,7 +130,7 @@ def test_an_address_that_is_none_is_refused(tmp_path):
 
 
 def test_without_extras_in_this_environment():
-    told = run(SCRIPT, "--refuse", env=environment())
+    told = run(SCRIPT, "--refuse", env=environment() | ONE_THREAD)
     assert told == f"mercer {mercer.__version__} works without extras\n"
 
 
@@ -151,13 +153,18 @@ def test_it_installs_into_an_empty_environment(kind, built, tmp_path):
     (binaries,) = [d for d in (tmp_path / "empty").iterdir() if d.name in ("bin", "Scripts")]
     python = binaries / ("python.exe" if os.name == "nt" else "python")
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    options = {"env": clean, "cwd": tmp_path, "capture_output": True, "encoding": "utf-8"}
+    options = {
+        "env": clean | ONE_THREAD,
+        "cwd": tmp_path,
+        "capture_output": True,
+        "encoding": "utf-8",
+    }
     subprocess.run([python, "-m", "pip", "install", "-q", built[kind]], check=True, **options)
     subprocess.run([python, "-m", "pip", "check"], check=True, **options)
     done = subprocess.run([python, SCRIPT], check=False, **options)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"mercer {mercer.__version__} works without extras\n"
-    installed = subprocess.run(
-        [binaries / "mercer", "--version"], check=False, **options
-    )  # the command is there, and says what it needs
-    assert (installed.returncode, "mercer[cli]" in installed.stderr) == (1, True)
+    # The command is there, and says what it needs.
+    command = subprocess.run([binaries / "mercer", "--version"], check=False, **options)
+    assert command.returncode == 1
+    assert "mercer[cli]" in command.stderr

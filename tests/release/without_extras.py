@@ -35,7 +35,7 @@ def fit_and_save(mercer) -> None:
     classifier.fit(data.X_train[:1000], data.y_train[:1000])
     assert classifier.score(data.X_test[:500], data.y_test[:500]) > 0.5
     rows = data.X_train[:200]
-    regressor = mercer.KernelRegressor(random_state=0).fit(rows, rows[:, 0] ** 2)
+    regressor = mercer.KernelRegressor("gaussian", **quick).fit(rows, rows[:, 0] ** 2)
     with tempfile.TemporaryDirectory() as folder:
         again = mercer.load(mercer.save(regressor, Path(folder, "model")))
     assert (again.predict(rows) == regressor.predict(rows)).all()
@@ -50,7 +50,7 @@ def refusals(mercer) -> None:
     rows = [[float(i)] for i in range(20)]
     cluster = mercer.KernelRegressor(shards=2, engine="tcp://127.0.0.1:1")
     needs("mercer[dask]", lambda: cluster.fit(rows, range(20)))
-    fitted = mercer.KernelRegressor(metric=None).fit(rows, range(20))
+    fitted = mercer.KernelRegressor("gaussian", metric=None).fit(rows, range(20))
     needs("mercer[cli]", lambda: mercer.IntervalDisplay.from_estimator(fitted, rows, range(20)))
     from mercer.cli import main as command_line
 
