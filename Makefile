@@ -15,7 +15,7 @@ TRIALS  ?= 50
 EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_features data_dependent_features \
 	distributed_ranking importance_labelling landmark_sampling learning_to_rank planning uncertainty
 
-.PHONY: demo test test-all fuzz chaos lint docs benchmarks experiments clean
+.PHONY: demo test test-all test-core test-release fuzz chaos lint docs benchmarks experiments clean
 
 demo: $(VENV)/.cli
 	$(BIN)/mercer demo
@@ -25,6 +25,13 @@ test: $(VENV)/.dev lint docs
 
 test-all: $(VENV)/.dev lint docs
 	$(BIN)/python -m pytest -n logical --dist loadfile -m "slow or not slow"
+
+# What could differ between systems: numbers, files, processes.
+test-core: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/bases tests/kernels tests/moments tests/solvers tests/models tests/storage tests/rows tests/engines
+
+test-release: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "slow or not slow" tests/release
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.attacks --seconds $(SECONDS)
@@ -54,11 +61,14 @@ $(VENV)/.python:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/.cli: $(VENV)/.python pyproject.toml
+# What decides the metadata of the installed package, its version among them.
+METADATA := pyproject.toml hatch_build.py src/mercer/version.py
+
+$(VENV)/.cli: $(VENV)/.python $(METADATA)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[cli]'
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.python pyproject.toml
+$(VENV)/.dev: $(VENV)/.python $(METADATA)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@ $(VENV)/.cli
 

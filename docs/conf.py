@@ -7,7 +7,6 @@ import importlib
 import os
 import re
 import sys
-from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ from sphinx.application import Sphinx
 from sphinx.ext.doctest import DocTestBuilder
 from sphinx.util import logging
 
+from mercer import __version__
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
@@ -23,7 +24,7 @@ sys.path.insert(0, str(HERE))
 project = "Mercer"
 author = "The Mercer developers"
 project_copyright = "2026, the Mercer developers"
-release = version = installed("mercer")
+release = version = __version__
 
 extensions = [
     "checks",

@@ -73,7 +73,7 @@ def test_a_missing_query_is_named(X, gap):
         ArraySource(X, query=query)
 
 
-@pytest.mark.parametrize("gap", [np.nan, np.datetime64("NaT"), ""])
+@pytest.mark.parametrize("gap", [np.nan, np.datetime64("NaT", "D"), ""])
 def test_a_missing_query_of_other_types_is_named(X, gap):
     query = np.array([gap] * 53)
     with pytest.raises(ValueError, match=r"at row 0: fill it in, or drop the row"):

@@ -69,6 +69,7 @@ _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4})"
 _SHORT_YEAR = r"(?P<year>\d{4}|\d\d)"
 _MICROSECONDS_A_DAY = 86_400_000_000
+_ONE_MONTH = np.timedelta64(1, "M")
 
 
 def _compiled(date: str, time: str = f"(?:,? {{1,2}}{_CLOCK})?") -> re.Pattern[str]:
@@ -184,11 +185,11 @@ class _Fields:
         clock, valid = self.clock()
         valid = valid & (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
         first = np.where(valid, 12 * (year - 1970) + month - 1, 0).astype("datetime64[M]")
-        days = (first + 1).astype("datetime64[D]") - first.astype("datetime64[D]")
+        days = (first + _ONE_MONTH).astype("datetime64[D]") - first.astype("datetime64[D]")
         valid &= day <= days.astype(np.int64)
         since = np.where(valid, (day - 1) * _MICROSECONDS_A_DAY + clock, 0)
         dates: Array = first.astype("datetime64[us]") + since.astype("timedelta64[us]")
-        dates[~valid] = np.datetime64("NaT")
+        dates[~valid] = np.datetime64("NaT", "us")
         return dates
 
 
@@ -285,7 +286,7 @@ def parse_dates(levels: Iterable[str], format: DateFormat) -> Array:
         return plain
     pattern, swapped = _BY_FORMAT[format]
     matches = [pattern.fullmatch(text) for text in texts]
-    dates = np.full(len(matches), np.datetime64("NaT"), dtype="datetime64[us]")
+    dates = np.full(len(matches), np.datetime64("NaT", "us"), dtype="datetime64[us]")
     matched = np.array([match is not None for match in matches], dtype=bool)
     if matched.any():
         rows: list[Groups] = [match.groups() for match in matches if match is not None]

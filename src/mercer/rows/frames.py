@@ -126,7 +126,7 @@ def _as_dates(values: Array, gaps: Array) -> Array | None:
     """Return objects of dates as datetime64, or None if they are not."""
     if not all(hasattr(value, "isoformat") for value in values[~gaps]):
         return None
-    found = np.full(len(values), np.datetime64("NaT"), dtype=TIME)
+    found = np.full(len(values), np.datetime64("NaT", "us"), dtype=TIME)
     try:
         found[~gaps] = [np.datetime64(value.isoformat(), "us") for value in values[~gaps]]
     except ValueError:  # times of day

@@ -147,7 +147,7 @@ class ParquetSource(FileSource):
             if kind == "text":
                 columns[name] = as_text(columns[name])
             elif kind == "date" and columns[name].dtype.kind != "M":  # a file of gaps
-                columns[name] = np.full(piece.n_rows, np.datetime64("NaT"), dtype=TIME)
+                columns[name] = np.full(piece.n_rows, np.datetime64("NaT", "us"), dtype=TIME)
         return piece._replace(X=Table(columns, piece.n_rows))
 
     def _boundaries(self) -> Array:
