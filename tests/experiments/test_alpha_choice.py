@@ -10,6 +10,9 @@ from experiments.alpha_choice.trials import SMALL, cases, ratios
 
 from mercer import KernelClassifier, Landmarks, LaplacianL2
 
+#: Each of these runs the experiment in miniature: seconds that say little about the library.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def run(miniature):

@@ -59,6 +59,7 @@ def test_rates_are_the_larger_of_two_measurements():
     assert one.evaluate(10.0, 3) == pytest.approx(10 * (5 / 1.0 + 1 / 5.0))
 
 
+@pytest.mark.slow
 def test_predictions_are_compared_with_few_rows(monkeypatch):
     for name, value in {"ROWS": 300, "NEW": 20, "LANDMARKS": 30, "EXACT_ROWS": 30}.items():
         monkeypatch.setattr(predict, name, value)

@@ -7,6 +7,9 @@ from benchmarks.data import Covtype, signal
 from benchmarks.uncertainty import WITH, WITHOUT, Sizes
 from experiments.scaffold.timing import Timed, one_thread
 
+#: Each of these runs the experiment in miniature: seconds that say little about the library.
+pytestmark = pytest.mark.slow
+
 TINY = Sizes(default=60, fixed=120, landmarks=10, predicted=40)
 
 

@@ -23,6 +23,9 @@ from experiments.scaffold.records import as_csv, select
 
 from mercer import Gaussian, PeriodicSpline, recipe
 
+#: Each of these runs the experiment in miniature: seconds that say little about the library.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def run(miniature):

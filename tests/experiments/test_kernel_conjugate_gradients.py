@@ -15,6 +15,9 @@ from experiments.kernel_conjugate_gradients.summary import EACH, ORACLE, choices
 from experiments.kernel_conjugate_gradients.trials import Size, run
 from experiments.scaffold.runner import Job
 
+#: Each of these runs the experiment in miniature: seconds that say little about the library.
+pytestmark = pytest.mark.slow
+
 PAPER = ("sketched", "nystroem", "classic")
 
 

@@ -14,6 +14,9 @@ from experiments.scaffold.data import AbsentError
 from experiments.scaffold.runner import Job
 from sklearn.utils import Bunch
 
+#: Each of these runs the experiment in miniature: seconds that say little about the library.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def run(miniature):

@@ -27,6 +27,9 @@ from experiments.scaffold.data import AbsentError
 from mercer import Gaussian, KernelRegressor, Landmarks
 from mercer.sampling import exact_scores
 
+#: Each of these runs the experiment in miniature: seconds that say little about the library.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def run(miniature):

@@ -27,6 +27,9 @@ from sklearn.metrics import log_loss as log_loss_of_sklearn
 
 from mercer.datasets import load_real
 
+#: Each of these runs the experiment in miniature: seconds that say little about the library.
+pytestmark = pytest.mark.slow
+
 #: Methods that need nothing but what the library needs.
 QUICK = ("intervals-histogram-quantile", "shifted-histogram-quantile", "probabilities-histogram",
          "intervals-gaussian-process", "probabilities-mercer-uncalibrated")  # fmt: skip
@@ -90,7 +93,6 @@ def test_a_run_goes_on_and_a_method_is_run_again_alone(small, tmp_path):
     assert all(one.score == pytest.approx(by[one.key]) for one in again)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", [part for part in PARTS if part not in QUICK])
 def test_every_other_method_runs(part, tmp_path):
     if PARTS[part].missing:

@@ -9,6 +9,8 @@ import pytest
 
 from mercer import KernelClassifier, KernelRegressor, Landmarks
 
+pytestmark = pytest.mark.slow
+
 WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
 AREAS = np.array(["Rawah", "Neota", "Comanche Peak", "Cache la Poudre"])
 

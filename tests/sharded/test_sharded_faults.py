@@ -181,6 +181,7 @@ def test_a_worker_killed_in_the_last_addition(client, monkeypatch, adding):
     assert np.array_equal(found.coef_, undisturbed())
 
 
+@pytest.mark.slow  # it waits until the scheduler gives the worker up
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows cannot stop a process")
 def test_a_frozen_worker(client, slow_shards):
     frozen = []

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer import Average, Gaussian, KernelRegressor, MercerWarning
+from mercer import Average, Gaussian, KernelRegressor, MercerWarning, RandomFeatures
 from mercer.kernels.bandwidth import median_distance
 
 rng = np.random.default_rng(0)
@@ -22,8 +22,8 @@ COMBINED = {
     "average": {"basis": "landmarks", "combine": "average"},
     "local": {"basis": "landmarks", "combine": Average(local_basis=True)},
     "full": {"basis": "full", "combine": "average"},
-    "rounds": {"basis": "random_features", "combine": "conjugate"},
-    "sum": {"basis": "random_features", "combine": "sum"},
+    "rounds": {"basis": RandomFeatures(200), "combine": "conjugate"},
+    "sum": {"basis": RandomFeatures(200), "combine": "sum"},
 }
 
 

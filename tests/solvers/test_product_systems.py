@@ -147,6 +147,19 @@ def test_landmarks_and_more_rows_as_the_sample(precision, weight, intercept):
     np.testing.assert_allclose(inverse, inverse.T, rtol=1e-9)
 
 
+def test_a_sample_without_a_factor_gets_a_larger_penalty():
+    """A negative alpha stands for rounding: what one row adds is multiplied until it outweighs."""
+    basis = fitted(Landmarks(sampling=X[:30]))
+    size, gram = basis.size, basis.gram()
+    lowest = np.linalg.eigvalsh(gram)[0] / size
+    alpha = -lowest - 5 * UNSEEN / size
+    found = LandmarkPreconditioner(basis, alpha, False)
+    P = gram @ gram / size + (alpha + 10 * UNSEEN / size) * gram
+    V = RNG.standard_normal((size, 2))
+    np.testing.assert_allclose(gram @ found(P @ V), gram @ V, atol=1e-7)
+    assert LandmarkPreconditioner(basis, -1e9, False).factor is None
+
+
 def test_dependent_landmarks_are_factored_with_a_shift():
     basis = fitted(Landmarks(sampling=np.repeat(X[:10], 3, axis=0)), for_products=True)
     assert LandmarkPreconditioner(basis, 0.01, False, attempts=1).factor is None

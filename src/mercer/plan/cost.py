@@ -12,7 +12,7 @@ from math import sqrt
 
 #: Expected number of steps of an iterative solve, with as many sampled rows as functions in the
 #: preconditioner (more rows save steps by a square root), and of one with the full kernel.
-STEPS, FULL_STEPS = 30, 40
+STEPS, FULL_STEPS = 30, 80
 #: The same for an alpha of a pilot fit, which may be small; half of the steps are in float64, which
 #: take twice as long.
 OPEN_STEPS, OPEN_STEP = 40, 1.5
@@ -74,6 +74,22 @@ class Speeds:
         """Return the seconds for a factorization, or a band form if alpha is open."""
         return (4.5 if open_alpha else 1.2) * float(size) ** 3 / self.factor
 
+    def stored_product(self, outputs: int) -> float:
+        """Return the seconds for a stored value in a step: read once, multiplied from both sides.
+
+        Several columns are padded to a multiple of four.
+        """
+        columns = outputs if outputs == 1 else -(-outputs // 4) * 4
+        return 2 * columns / self.narrow + self.stored
+
+    def space(self, size: float, outputs: int, steps: float) -> float:
+        """Return the seconds for the directions of a block of conjugate gradients.
+
+        All are kept: they are orthogonalized, and the projected system is decomposed at each step.
+        """
+        width = outputs * steps
+        return (6 * size * width**2 + 1.1 * width**3 * steps) / self.factor
+
 
 TYPICAL = Speeds()
 
@@ -107,13 +123,10 @@ def product_seconds(
     more = max(0, sample - size)
     prepare = float(size) ** 3 / 2 / speeds.factor
     prepare += 1.7 * speeds.sums(more, size, n_features)
-    columns = outputs if outputs == 1 else -(-outputs // 4) * 4
     steps = (OPEN_STEPS if open_alpha else STEPS) * sqrt(size / max(size, sample))
-    step = n_rows * float(size) * (2 * columns / speeds.narrow + speeds.stored)
+    step = n_rows * float(size) * speeds.stored_product(outputs)
     step *= OPEN_STEP if open_alpha else 1.0
-    # All directions are kept: they are orthogonalized, and the projected system is decomposed.
-    width = outputs * steps
-    space = (6 * size * width**2 + 1.1 * width**3 * steps) / speeds.factor
+    space = speeds.space(size, outputs, steps)
     passes = 1 if keep else steps + 1
     pilot = 0.0
     if open_alpha:
@@ -137,6 +150,7 @@ def full_product_seconds(
     open_alpha: bool,
     speeds: Speeds = TYPICAL,
     share: float = 0.0,
+    outputs: int = 1,
 ) -> float:
     """Return the seconds for pivoted Cholesky, and for steps with half of the kernel.
 
@@ -147,7 +161,9 @@ def full_product_seconds(
     evaluation = speeds.evaluation(n_rows, n_rows / 2, n_features)
     prepare = WIDER * speeds.evaluation(n_rows, rank, n_features) + factor
     exact = FULL_STEPS / 2 if open_alpha else EXACT
-    stored = n_rows * n_rows / 2 * (2 / speeds.narrow + speeds.stored)
+    stored = n_rows * n_rows / 2 * speeds.stored_product(outputs)
     step = share * stored + (1.0 - share) * evaluation
+    space = speeds.space(n_rows, outputs, FULL_STEPS)
     pilot = direct_seconds(n_rows, PILOT, n_features, True, True, speeds) if open_alpha else 0.0
-    return prepare + evaluation + FULL_STEPS * step + exact * WIDER * evaluation + pilot
+    steps = FULL_STEPS * step + exact * WIDER * evaluation + space
+    return prepare + evaluation + steps + pilot

@@ -80,7 +80,9 @@ def _product_seconds(rows: Shape, plan: Plan, request: Request) -> float:
     if plan.basis.dual:
         width = 4 if plan.precision == "float32" else 8
         share = plan.stored / stored_bytes(n_rows, width)
-        return cost.full_product_seconds(n_rows, columns, plan.sample, open_alpha, share=share)
+        return cost.full_product_seconds(
+            n_rows, columns, plan.sample, open_alpha, share=share, outputs=request.outputs
+        )
     return cost.product_seconds(
         n_rows,
         plan.size,

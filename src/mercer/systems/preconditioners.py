@@ -38,8 +38,9 @@ COARSE = 1e-5
 WHITENED = 1e-7
 #: Rows of the sample, and of the Gram matrix, processed at a time.
 BLOCK = 1024
-#: Share of K(x, x) / n' that is added to the penalty of the sample.
-UNSEEN = 0.1
+#: Share of K(x, x) / n' that is added to the penalty of the sample; ten times as much, up to so
+#: many times, where rounding leaves its matrix without a Cholesky factor.
+UNSEEN, ATTEMPTS = 0.1, 6
 
 
 class SamplePreconditioner:
@@ -135,12 +136,32 @@ class LandmarkPreconditioner:
             self.factor = _shifted_factor(basis.gram().T, attempts)
         if self.factor is None:
             return
+        factorize = lapack.spotrf if self.factor.dtype == np.float32 else lapack.dpotrf
+        for attempt in range(ATTEMPTS):  # coarse sums may hide what alpha and one row add
+            inner = self._inner_matrix(basis, alpha, intercept, X, weight, 10**attempt)
+            inner, info = factorize(inner, lower=1, overwrite_a=1, clean=0)
+            if info == 0:
+                break
+        else:
+            self.factor = None
+            return
+        # Factors may be coarse, but P must be the same matrix whenever it is applied.
+        self._inner = np.asarray(inner, dtype=np.float64, order="F")
+        self.factor = np.asarray(self.factor, dtype=np.float64, order="F")
+
+    def _inner_matrix(
+        self,
+        basis: Any,
+        alpha: float,
+        intercept: bool,
+        X: Rows | None,
+        weight: Array | None,
+        unseen: float,
+    ) -> Array:
+        """Return ``(L'L + L^-1 H'H L^-T) / n' - m'm'' + lambda' I`` in its lower triangle."""
+        assert self.factor is not None
         single = self.factor.dtype == np.float32
-        square, factorize, rank_one = (
-            (lapack.slauum, lapack.spotrf, blas.ssyr)
-            if single
-            else (lapack.dlauum, lapack.dpotrf, blas.dsyr)
-        )
+        square, rank_one = (lapack.slauum, blas.ssyr) if single else (lapack.dlauum, blas.dsyr)
         inner, _ = square(self.factor, lower=1)
         number = size = len(self.factor)
         trace = float(np.trace(inner, dtype=np.float64)) / size  # the mean of K(z, z)
@@ -153,11 +174,8 @@ class LandmarkPreconditioner:
         inner /= number
         if intercept:  # or the constants, which A does not see, would take many steps to leave out
             inner = rank_one(-1.0, total / number, a=inner, lower=1, overwrite_a=1)
-        np.einsum("ii->i", inner)[...] += alpha + UNSEEN * trace / number
-        inner, _ = factorize(inner, lower=1, overwrite_a=1, clean=0)
-        # Factors may be coarse, but P must be the same matrix whenever it is applied.
-        self._inner = np.asarray(inner, dtype=np.float64, order="F")
-        self.factor = np.asarray(self.factor, dtype=np.float64, order="F")
+        np.einsum("ii->i", inner)[...] += alpha + unseen * UNSEEN * trace / number
+        return np.asarray(inner)
 
     def _with_rows(
         self, inner: Array, basis: Any, X: Rows, weight: Array | None
