@@ -132,6 +132,7 @@ class PyfuncModel:
         if encoder is None or not named or not hasattr(model_input, "columns"):
             return model_input
         needed, table = encoder.encoding_.needed, table_of(model_input)
+        assert table is not None  # it has columns
         return ArraySource(table.selected(needed), feature_names=needed)
 
     def get_raw_model(self) -> KernelEstimator:
