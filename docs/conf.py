@@ -69,6 +69,7 @@ doctest_show_successes = False
 # Small systems: threads of BLAS would only wait for each other where the machine is busy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 # Each page runs from its top to its end in an empty folder of its own.
 doctest_global_setup = """
 import examples

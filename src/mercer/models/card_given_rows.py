@@ -83,8 +83,8 @@ def of_rows(model: Any, given: Given) -> Evaluation:
         return Evaluation(words, [("", metric) for metric in metrics], notes + more)
     outputs, parts = targets.outputs, []
     for output in range(outputs):
-        found = regression_metrics(truth[:, output], values[:, output], rows.weight)
-        parts += [(output_name(output, outputs), metric) for metric in found]
+        errors = regression_metrics(truth[:, output], values[:, output], rows.weight)
+        parts += [(output_name(output, outputs), metric) for metric in errors]
     return Evaluation(words, parts + _coverage(model, rows, truth), notes)
 
 

@@ -14,9 +14,11 @@ import numpy as np
 import scipy
 import sklearn
 
+from mercer.columns.scaling import QuantileScaling
 from mercer.estimators import KernelClassifier, KernelRanker, KernelRegressor
 from mercer.estimators.kept_rows import kept_rows
 from mercer.inference.reliability import Reliability
+from mercer.kernels import InMetric
 from mercer.models.card_columns import column_facts
 from mercer.models.card_intervals import Metric
 from mercer.models.card_markdown import bar, code, escaped, number, percent, table
@@ -284,7 +286,13 @@ def limits_section(model: Any) -> str:
     fit, lines = model.fit_, []
     if not fit.solution.status.succeeded:
         lines.append(f"**The solve did not succeed: {escaped(fit.solution.status.value)}.**")
-    if fit.basis.kernel_.bounded:
+    kernel = fit.basis.kernel_
+    if isinstance(kernel, InMetric) and isinstance(kernel.metric.scaling, QuantileScaling):
+        lines.append(
+            "A value beyond the range of its column in the fit is taken as the end of that range: "
+            "the model knows nothing there."
+        )
+    elif kernel.bounded:
         lines.append(
             "Far from the rows of the fit, predictions go to a constant: the model knows nothing "
             "there."
