@@ -1,5 +1,7 @@
 """Journals: what was appended is there, a torn last line is dropped, anything else is refused."""
 
+import os
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +31,25 @@ def test_a_journal_cut_anywhere_keeps_the_lines_before(entries, data, tmp_path_f
         journal.append({"more": True})
     with LabelJournal(path, OWNER) as journal:
         assert journal.entries == [*entries[:kept], {"more": True}]
+
+
+def test_an_entry_is_synced_before_append_returns(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("os.fsync", lambda handle: synced.append(os.fstat(handle).st_size))
+    path = tmp_path / "sheet.journal"
+    with LabelJournal(path, OWNER) as journal:
+        journal.append({"id": "1"})
+        assert synced[-1] == path.stat().st_size
+        monkeypatch.setattr("os.fsync", full_disk)
+        with pytest.raises(OSError, match="no space"):
+            journal.append({"id": "2"})
+    monkeypatch.undo()
+    with LabelJournal(path, OWNER) as journal:
+        assert journal.entries == [{"id": "1"}]
+
+
+def full_disk(handle):
+    raise OSError("no space left")
 
 
 def test_damage_before_the_end_and_other_owners_are_refused(tmp_path):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mercer import ImportanceLabeller
-from mercer.labelling import LabellingSession, TakenError, join, read_sheet
+from mercer.labelling import LabelBook, LabellingSession, TakenError, join, read_sheet
 from mercer.labelling.label_learning import LabelledRows, uniform_part
 
 POOL = pd.DataFrame(np.random.default_rng(0).random((300, 2)), columns=["a", "b"])
@@ -92,6 +92,23 @@ def test_a_killed_session_goes_on_with_every_label(tmp_path):
     assert len(known) == 32
     assert all(label == truth(row) for row, label in known.items())
     assert set(rows) <= set(known)
+
+
+def test_new_rows_are_in_the_sheet_before_anybody_gets_them(tmp_path, monkeypatch):
+    path = tmp_path / "sheet.csv"
+    seen = []
+    publish = LabelBook.publish
+
+    def watched(book, sheet, new):
+        if path.exists():
+            seen.append(set(new) <= set(read_sheet(path).drawn.ids))
+        publish(book, sheet, new)
+
+    monkeypatch.setattr(LabelBook, "publish", watched)
+    with session(path) as found:
+        label_some(found, 25)
+    assert len(seen) >= 3
+    assert all(seen)
 
 
 def test_a_closed_sheet_may_be_edited_before_it_goes_on(tmp_path):
