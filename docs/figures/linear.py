@@ -29,7 +29,7 @@ def main() -> None:
     right.loglog(rows, data, ":", color=style.GRAY)
     say(right, rows[2], data[2], "the rows themselves", style.GRAY)
     right.loglog(rows, peak, "o-", color=style.GREEN, markersize=4)
-    say(right, rows[2], peak[2], "peak of the fit", style.GREEN)
+    say(right, rows[-1], peak[-1] / 2, "peak of the fit", style.GREEN)
     right.set(title="memory of the fit, in MB", xlabel="rows")
     for axes in (left, right):
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
