@@ -88,12 +88,8 @@ def label(
     if out is None:
         raise typer.BadParameter("name a new file for the rows", param_hint="--out")
     _check_rounds(budget, more, imported, label_studio)
-    inputs = [data] if more is None or page.serve else [data, more, more.with_suffix(".json")]
-    inputs += [] if imported is None else [imported]
-    files = list(sheet_files(check_output(out, inputs), overwrite=force or page.serve))
-    check_output(files[1], inputs, option="the record of --out")
-    if label_studio is not None:
-        files.append(check_output(label_studio, [*inputs, *files], [".json"], "--label-studio"))
+    earlier = None if page.serve else more  # a page goes on with its own sheet
+    files = _outputs(out, data, earlier, imported, label_studio, page.serve or force)
     names, before = split_names(table.columns), None if more is None else read_sheet(more)
     if before is not None:
         options = {**asdict(model), "sampling": sampling}
@@ -110,14 +106,8 @@ def label(
         return
     assert budget is not None
     sampling = sampling or (LEVERAGE if before is None else _sampling_of(before))
-    labeller = ImportanceLabeller(
-        **model.parameters(),
-        **compute.parameters(),
-        **table.parameters(),
-        budget=budget,
-        sampling=sampling,
-        verbose=1,
-    )
+    parameters = {**model.parameters(), **compute.parameters(), **table.parameters()}
+    labeller = ImportanceLabeller(**parameters, budget=budget, sampling=sampling, verbose=1)
     settings = {**asdict(model), **_dialect(table), **_sampling_setting(sampling)}
     if page.serve:
         serve_page(page, data, out, pool, labeller, settings, force)
@@ -129,6 +119,24 @@ def label(
     further: dict[str, Any] = {"before": before, "label_studio": label_studio, "settings": settings}
     sheet = write_sheet(labeller, pool, out, overwrite=force, **further)
     _show(data, out, [*_summary(labeller, sheet, pool), *shown], files)
+
+
+def _outputs(
+    out: Path,
+    data: Path,
+    more: Path | None,
+    imported: Path | None,
+    label_studio: Path | None,
+    replace: bool,
+) -> list[Path]:
+    """Return the files to write; refuse those that would overwrite an input."""
+    inputs = [data] if more is None else [data, more, more.with_suffix(".json")]
+    inputs += [] if imported is None else [imported]
+    files = list(sheet_files(check_output(out, inputs), overwrite=replace))
+    check_output(files[1], inputs, option="the record of --out")
+    if label_studio is not None:
+        files.append(check_output(label_studio, [*inputs, *files], [".json"], "--label-studio"))
+    return files
 
 
 def _pool(data: Path, names: list[str] | None, table: TableOptions) -> LabelPool:
