@@ -77,8 +77,7 @@ def label(
 ) -> None:
     """Draw the rows of a pool that are worth labelling, and write a sheet to fill in.
 
-    With --more and --import, the labels of an export of Label Studio are filled in. With --serve,
-    rows are labelled on a page in the browser.
+    With --import, labels of Label Studio are filled in; with --serve, on a page in the browser.
     """
     page.refuse_without_serve({field.name for field in fields(page) if _given(context, field.name)})
     if page.serve:
@@ -116,8 +115,8 @@ def label(
         labeller.fit(pool.source)
     else:
         draw_again(labeller, pool, before).select(budget)
-    further: dict[str, Any] = {"before": before, "label_studio": label_studio, "settings": settings}
-    sheet = write_sheet(labeller, pool, out, overwrite=force, **further)
+    further: dict[str, Any] = {"label_studio": label_studio, "settings": settings}
+    sheet = write_sheet(labeller, pool, out, before=before, overwrite=force, **further)
     _show(data, out, [*_summary(labeller, sheet, pool), *shown], files)
 
 
