@@ -127,6 +127,10 @@ class Shape(Protocol):
     def n_features(self) -> int:
         """d."""
 
+    @property
+    def one_place(self) -> bool:
+        """Whether all rows are in one place, rather than in shards."""
+
 
 @dataclass(frozen=True)
 class Sized:
@@ -134,6 +138,7 @@ class Sized:
 
     n_rows: int
     n_features: int
+    one_place: bool = True
 
 
 def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransformer, str]:
