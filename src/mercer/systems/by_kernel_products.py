@@ -30,7 +30,7 @@ from mercer.systems.function_space import values_at
 
 #: Rows and columns of a tile.
 TILE_ROWS, TILE_COLUMNS = 1024, 4096
-#: Rows of a tile multiplied at a time from both sides in exact products, so that they stay in cache.
+#: Rows of a tile multiplied at a time from both sides in exact products: they stay in cache.
 SLICE = 128
 
 
