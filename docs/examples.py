@@ -15,6 +15,7 @@ import doctest
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,9 @@ ELSEWHERE = {"contributing"}
 #: The languages of the blocks that run.
 RUN = ("python", "pycon", "console")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+#: A command that is nothing but ``mercer``, whose output may go to files.
+MERCER = re.compile(r"mercer [^|&;<`$*?~]*")
+REDIRECTED = {">": contextlib.redirect_stdout, "2>": contextlib.redirect_stderr}
 SETTINGS = {
     # Small systems: threads of BLAS would only wait for each other where the machine is busy.
     "OPENBLAS_NUM_THREADS": "1",
@@ -147,18 +151,47 @@ def empty_folder() -> Iterator[None]:
 
 
 def sh(command: str) -> None:
-    """Run a command of a POSIX shell and print all that it writes."""
+    """Run a command of a POSIX shell and print all that it writes.
+
+    One that is nothing but ``mercer`` runs in this process, since most take less time than to start
+    Python; ``mercer`` in a pipe is a process.
+    """
+    with mock.patch.dict(os.environ, {"COLUMNS": "100", "NO_COLOR": "1"}):
+        written = run_mercer(command) if MERCER.fullmatch(command) else run_shell(command)
+    print("\n".join(line.rstrip() for line in written.splitlines()))
+
+
+def run_mercer(command: str) -> str:
+    """Return what a command writes, but for what goes to files."""
+    from mercer.cli import main  # BLAS reads the settings when it is first imported
+
+    words, written = shlex.split(command), io.StringIO()
+    with contextlib.ExitStack() as stack:
+        for sign, redirected in REDIRECTED.items():
+            stream: io.TextIOBase = written
+            if sign in words:
+                at = words.index(sign)
+                stream = stack.enter_context(open(words[at + 1], "w", encoding="utf-8"))
+                del words[at : at + 2]
+            stack.enter_context(redirected(stream))
+        stack.enter_context(mock.patch.object(sys, "argv", words))
+        stack.enter_context(contextlib.suppress(SystemExit))
+        main()
+    return written.getvalue()
+
+
+def run_shell(command: str) -> str:
+    """Return what a command writes."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    done = subprocess.run(
+    return subprocess.run(
         [shutil.which("bash") or "sh", "-c", command],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
-        env={**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"},
+        env={**os.environ, "PATH": path},
         timeout=300,
         check=False,
-    )
-    print("\n".join(line.rstrip() for line in done.stdout.splitlines()))
+    ).stdout
 
 
 if __name__ == "__main__":

@@ -61,6 +61,22 @@ exit 1
     )
 
 
+def test_mercer_alone_and_in_a_pipe(written) -> None:
+    written(
+        """```console
+$ mercer info nothing
+error: ...nothing.mercer must be a file...
+$ mercer info nothing 2> told.txt
+<BLANKLINE>
+$ cat told.txt
+error: ...nothing.mercer must be a file...
+$ mercer info nothing 2>&1 | cat
+error: ...nothing.mercer must be a file...
+```
+"""
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
