@@ -15,7 +15,7 @@ TRIALS  ?= 50
 EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_features data_dependent_features \
 	distributed_ranking importance_labelling landmark_sampling learning_to_rank planning uncertainty
 
-# The suite, in one process a core; the examples of the documentation are among its tests.
+# The suite, in a process more than there are cores (tests/conftest.py); the examples of the documentation are among its tests.
 SUITE := $(BIN)/python -m pytest -n logical --dist worksteal
 
 .PHONY: demo test test-all test-core test-release fuzz chaos lint docs benchmarks experiments clean

@@ -135,6 +135,8 @@ def session(text: str) -> str:
 
 def without_measures(text: str) -> str:
     """Put an ellipsis in the place of seconds and bytes: they are not compared."""
+    # Of the whole process, which may have run other pages before: not even its unit is known.
+    text = re.sub(r"(peak memory +)[\d.]+ [kMG]?B\b", r"\1...", text)
     text = re.sub(r"\b[\d.]+ (s|[kMG]?B)\b", r"... \1", text)
     return re.sub(r"(?<= )\d+\.\d\d$", "...", text, flags=re.M)
 
