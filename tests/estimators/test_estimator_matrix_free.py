@@ -139,6 +139,16 @@ def test_training_error_is_that_of_the_exact_solution_or_the_status_says_why_not
     assert dtype == "float32" or status.succeeded
 
 
+def test_a_precomputed_kernel_is_solved_by_products():
+    K = Gaussian(0.5)(X, X)
+    direct, found = (
+        KernelRegressor("precomputed", "full", 1e-4, solver=solver, random_state=0).fit(K, Y)
+        for solver in ("ridge", PreconditionedCG(tolerance=1e-9))
+    )
+    assert found.fit_.solution.status is Status.CONVERGED
+    np.testing.assert_allclose(found.predict(K), direct.predict(K), atol=1e-6)
+
+
 def test_the_full_kernel_predicts_as_scikit_learn_does():
     n = len(X)
     peer = KernelRidge(kernel="rbf", gamma=2.0, alpha=1e-5 * n).fit(X, Y)

@@ -8,15 +8,20 @@ Epperly, Tropp and Webber, 2022), several at a time. ``(r + 1) n`` kernel values
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import lapack, solve_triangular
 
 from mercer.contracts import Array
+from mercer.engines import Lanes, blas_threads
 from mercer.engines.memory import large_array
 from mercer.kernels import Kernel
 
 #: Rows drawn at a time, at most.
 DRAWN = 64
+#: Rows of the factor that are computed at a time, so that they stay in cache.
+PART = 2048
 #: The factor is complete when the trace of the residual, relative to that of K, is below this.
 COMPLETE = 1e-13
 
@@ -44,20 +49,46 @@ def pivoted_cholesky(
         done = len(pivots)
         drawn = rng.choice(n_rows, size=min(batch, F.shape[1] - done), p=left / left.sum())
         drawn = np.unique(drawn)
-        block = np.ascontiguousarray(kernel(X, X[drawn]), dtype=np.float64)
-        if done:
-            known = F[:, :done]
-            blas.dgemm(-1.0, known[drawn], known, 1.0, block.T, trans_b=1, overwrite_c=1)
+        columns, known = _columns(kernel, X, drawn), F[drawn, :done]
+        corner = columns(drawn) - known @ known.T
         # Rows drawn in one batch may be dependent: drop those that are.
-        tolerance = np.finfo(float).eps * len(drawn) * float(block[drawn].diagonal().max())
-        factor, order, found, _ = lapack.dpstrf(block[drawn], lower=1, tol=tolerance)
+        tolerance = np.finfo(float).eps * len(drawn) * float(corner.diagonal().max())
+        factor, order, found, _ = lapack.dpstrf(corner, lower=1, tol=tolerance)
         if found == 0:
             break
         kept = order[:found] - 1
-        F[:, done : done + found] = solve_triangular(
-            factor[:found, :found], block[:, kept].T, lower=True
-        ).T
-        left = np.maximum(left - np.einsum("ij,ij->i", *[F[:, done : done + found]] * 2), 0.0)
+        columns, known = _columns(kernel, X, drawn[kept]), known[kept]
+        _extend(F, left, done, factor[:found, :found], columns, known)
         pivots += drawn[kept].tolist()
         left[pivots] = 0.0
     return F[:, : len(pivots)], np.array(pivots, dtype=np.intp)
+
+
+def _columns(kernel: Kernel, X: Array, drawn: Array) -> Callable[[slice | Array], Array]:
+    """Return the function that evaluates ``K(X[rows], X[drawn])`` at some rows."""
+    if kernel.pairwise:
+        return lambda rows: np.asarray(X[rows][:, drawn], dtype=np.float64)
+    block = kernel.against(X[drawn], "float64")
+    return lambda rows: block(X[rows])
+
+
+def _extend(
+    F: Array,
+    left: Array,
+    done: int,
+    triangle: Array,
+    columns: Callable[[slice], Array],
+    known: Array,
+) -> None:
+    """Compute columns of F after the first ``done``, and subtract their squares from ``left``."""
+    new = slice(done, done + len(triangle))
+
+    def fill(_: None, rows: slice) -> None:
+        block = columns(rows) - F[rows, :done] @ known.T
+        block = solve_triangular(triangle, block.T, lower=True)
+        F[rows, new] = block.T
+        left[rows] = np.maximum(left[rows] - np.einsum("ji,ji->i", block, block), 0.0)
+
+    parts = [slice(start, start + PART) for start in range(0, len(F), PART)]
+    with blas_threads(1):
+        Lanes(lambda: None, 1 if len(parts) == 1 else None).run(parts, fill)
