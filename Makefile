@@ -15,16 +15,22 @@ TRIALS  ?= 50
 EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_features data_dependent_features \
 	distributed_ranking importance_labelling landmark_sampling learning_to_rank planning uncertainty
 
+# The suite, in a process more than there are cores (tests/conftest.py); the examples of the documentation are among its tests.
+SUITE := $(BIN)/python -m pytest -n logical --dist worksteal
+
 .PHONY: demo test test-all test-core test-release fuzz chaos lint docs benchmarks experiments clean
 
 demo: $(VENV)/.cli
 	$(BIN)/mercer demo
 
-test: $(VENV)/.dev lint docs
-	$(BIN)/python -m pytest -n logical --dist loadfile
+# mypy and Sphinx have one process each, and run beside each other.
+test: $(VENV)/.dev
+	$(MAKE) -j 2 lint docs
+	$(SUITE)
 
-test-all: $(VENV)/.dev lint docs
-	$(BIN)/python -m pytest -n logical --dist loadfile -m "slow or not slow"
+test-all: $(VENV)/.dev
+	$(MAKE) -j 2 lint docs
+	$(SUITE) -m "slow or not slow"
 
 # What could differ between systems: numbers, files, processes.
 test-core: $(VENV)/.dev

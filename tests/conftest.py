@@ -1,11 +1,16 @@
 """Settings for all tests: the slow-and-obvious code is importable, and no test draws its luck."""
 
+import os
 import sys
+from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
+from unittest import mock
 
+import joblib
 import pytest
 from hypothesis import settings
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -13,8 +18,29 @@ settings.register_profile("same every time", deadline=None, derandomize=True, ma
 settings.load_profile("same every time")
 
 
+class OneThread(ThreadpoolController):
+    """Gives BLAS one thread, however many are asked for."""
+
+    def limit(self, *, limits=None, user_api=None):
+        return super().limit(limits=1, user_api=user_api)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Use a process more than there are cores: tests of clusters and servers often wait."""
+    return joblib.cpu_count() + 1
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop():
-    """Use one thread for linear algebra, also in doctests: on small matrices others only wait."""
-    with threadpool_limits(limits=1):
+    """Use one thread for linear algebra, also in doctests: on small matrices others only wait.
+
+    Large decompositions ask for all cores. In a process of xdist they have one: the threads of one
+    test would wait for those of another.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(threadpool_limits(limits=1))
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            found = lru_cache(OneThread)
+            stack.enter_context(mock.patch("mercer.engines.local._controller", found))
         return (yield)

@@ -92,6 +92,7 @@ class Status(Enum):
     CONVERGED = "converged to the tolerance"
     STOPPED_EARLY = "stopped early by its rule"
     ITERATION_LIMIT = "reached the iteration limit before the tolerance"
+    ROUNDING_LIMIT = "stopped by rounding with a small residual, but perhaps a larger error"
     BREAKDOWN = "stopped by a numerical breakdown; the best iterate is returned"
     COARSE = "solved, but float32 is too coarse for these functions"
     DIVERGED = "the rounds diverge"

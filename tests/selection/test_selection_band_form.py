@@ -6,6 +6,7 @@ import pytest
 from mercer import Gaussian, KernelRegressor, KFold, Landmarks, LeaveOneOut
 from mercer.selection import AutoSelection
 from mercer.selection.second_pass import REPAID, SecondPass
+from mercer.systems import fold_errors
 from mercer.systems.band_form import BandForm
 from mercer.systems.spectrum import Spectrum
 
@@ -106,3 +107,52 @@ def test_eigenvectors_are_computed_for_many_rows_and_for_queries(monkeypatch):
     monkeypatch.setattr(BandForm, "of", lambda *args: reduced.append(1))
     fitted(LeaveOneOut(), monkeypatch, 100)
     assert not reduced
+
+
+@pytest.fixture
+def reduced(monkeypatch):
+    """Reduce every fold by itself, and record which folds were scored so."""
+    scored = []
+    original = fold_errors.reduced_fold_errors
+
+    def watched(*arguments):
+        found = original(*arguments)
+        scored.append(sorted(found))
+        return found
+
+    monkeypatch.setattr(fold_errors, "WIDE", 1e-9)
+    monkeypatch.setattr(fold_errors, "reduced_fold_errors", watched)
+    return scored
+
+
+@pytest.mark.parametrize("given", [None, np.geomspace(1e-6, 1e-1, 5)], ids=["path", "given"])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_folds_by_reduction_are_folds_by_eigenvectors(
+    given, intercept, weighted, reduced, monkeypatch
+):
+    X, Y = rows()
+    Y[::7] = np.nan  # labels are fewer than rows
+    weight = np.random.default_rng(1).integers(0, 4, len(X)) if weighted else None
+    settings = {"fit_intercept": intercept, "alphas": given, "unlabelled": "use"}
+    found = []
+    for smallest in (10**6, 100):
+        model = fitted(KFold(5), monkeypatch, smallest, **settings)
+        found.append(model.fit(X, Y, sample_weight=weight))
+    assert reduced[-1] == [0, 1, 2, 3, 4]
+    for name in ["mean_squared_error", *(f"split{k}_squared_error" for k in range(5))]:
+        known, ours = (model.cv_results_[name] for model in found)
+        np.testing.assert_allclose(ours, known, rtol=1e-8)
+    assert found[0].alpha_ == pytest.approx(found[1].alpha_, rel=1e-8)
+
+
+def test_folds_of_singular_matrices_are_scored_by_eigenvectors(reduced, monkeypatch):
+    alphas = np.geomspace(1e-4, 1e-1, 5)
+    smooth = {"kernel": Gaussian(3.0), "alphas": alphas}
+    known = fitted(KFold(5), monkeypatch, 10**6, **smooth)
+    monkeypatch.setattr("mercer.systems.reduced_folds.rounding", lambda A: np.trace(A))
+    found = fitted(KFold(5), monkeypatch, 10, **smooth)
+    assert reduced == [[]]
+    np.testing.assert_allclose(
+        found.cv_results_["mean_squared_error"], known.cv_results_["mean_squared_error"], rtol=1e-6
+    )

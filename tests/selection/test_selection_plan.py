@@ -18,13 +18,14 @@ from mercer import (
     Matern,
     MemoryLimitError,
     PeriodicSpline,
+    PreconditionedCG,
     RandomFeatures,
     Sketch,
 )
 from mercer.bases import FullKernel
 from mercer.engines.memory import available_memory
 from mercer.estimators.targets import RegressionTargets
-from mercer.plan import FULL_ROWS, human_bytes, make_plan, parse_memory
+from mercer.plan import FULL_ROWS, Sized, human_bytes, make_plan, parse_memory, product_plan
 from mercer.request import Request
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
@@ -41,10 +42,14 @@ class Rows(ArraySource):
 
 
 def plan(n_rows, basis="auto", kernel=None, dtype="auto", memory_limit="4GB", **more):
+    rows = Rows(n_rows, more.pop("n_features", 3))
+    return make_plan(rows, asked(basis, kernel, dtype, memory_limit, **more))
+
+
+def asked(basis="auto", kernel=None, dtype="auto", memory_limit="4GB", **more):
     outputs = more.pop("outputs", 1)
-    n_features = more.pop("n_features", 3)
     folds = more.pop("folds", 1)
-    request = Request(
+    return Request(
         RegressionTargets(np.zeros(outputs), np.ones(outputs), True),
         kernel or Gaussian(),
         basis,
@@ -53,7 +58,6 @@ def plan(n_rows, basis="auto", kernel=None, dtype="auto", memory_limit="4GB", **
         criterion=KFold(folds) if folds > 1 else GCV(),
         **more,
     )
-    return make_plan(Rows(n_rows, n_features), request)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +100,24 @@ def test_limits_that_are_no_number(limit):
 )
 def test_bytes_for_people(number, text):
     assert human_bytes(number) == text
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "outputs", "one_place", "times"),
+    [
+        (3000, 1, True, 1),  # steps are cheap
+        (100_000, 1, True, 6),
+        (100_000, 7, True, 8),
+        (100_000, 7, False, 1),  # no further rows leave a shard
+        (2500, 26, True, 2),  # with all rows there would be nothing left to solve
+    ],
+)
+def test_a_preconditioner_samples_as_many_rows_as_save_time(n_rows, outputs, one_place, times):
+    settings = {"outputs": outputs, "memory_limit": "8GB", "alpha": 1e-6}
+    request = asked(Landmarks(1000), solver=PreconditionedCG(keep=True), **settings)
+    assert product_plan(Sized(n_rows, 20, one_place), request).sample == 1000 * times
+    request = replace(request, solver=PreconditionedCG(preconditioner=1234))
+    assert product_plan(Sized(n_rows, 20, one_place), request).sample == 1234
 
 
 def test_few_rows_have_the_full_kernel_and_many_have_landmarks():

@@ -218,6 +218,7 @@ def test_stored_tiles_are_those_evaluated_anew(precision, share, columns, monkey
     monkeypatch.setattr(mercer.systems.by_kernel_products, "TILE_ROWS", 64)
     monkeypatch.setattr(mercer.systems.by_kernel_products, "TILE_COLUMNS", 150)
     monkeypatch.setattr(mercer.systems.by_kernel_products, "SLICE", 50)
+    monkeypatch.setattr(mercer.systems.by_kernel_products, "slice_rows", lambda columns: 40)
     V = RNG.standard_normal((len(X), columns))
     room = int(share * stored_bytes(len(X), np.dtype(precision).itemsize))
     kept, anew = KernelProducts(KERNEL, X, precision, room), KernelProducts(KERNEL, X, precision)
@@ -231,9 +232,8 @@ def test_stored_tiles_are_those_evaluated_anew(precision, share, columns, monkey
 @pytest.mark.parametrize("intercept", [False, True])
 def test_woodbury_is_the_inverse(intercept):
     F, _ = pivoted_cholesky(KERNEL, X, 30, np.random.default_rng(0))
-    system = KernelProductSystem(
-        KernelProducts(KERNEL, X, "float64"), Y, W + 0.1, 1e-3, intercept, F
-    )
+    products = KernelProducts(KERNEL, X, "float64")
+    system = KernelProductSystem(products, Y, W + 0.1, 1e-3, intercept, F.copy(order="F"))
     P = F @ F.T + np.diag(1e-3 * (W + 0.1).sum() / (W + 0.1))
     R = RNG.standard_normal((len(X), 2))
     np.testing.assert_allclose(system.precondition(R), scipy.linalg.solve(P, R), rtol=1e-6)

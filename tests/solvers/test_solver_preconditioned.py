@@ -215,6 +215,20 @@ def test_rounding_ends_the_iteration_with_a_reason():
     assert "rounding" in found.reason
 
 
+def test_a_small_residual_that_leaves_the_error_open_is_not_convergence():
+    """Products that round hide what the smallest eigenvalues contribute to the error."""
+    A = spread(50, 1e8)
+    b = A @ np.random.default_rng(0).standard_normal((50, 1))
+    system = Dense(A, b)
+    system.product = lambda V, exact: system.coarse(V)
+    found = conjugate_gradients(system, 1e-5, 1000)
+    assert found.residuals[-1] <= 1e-5
+    assert found.status is Status.ROUNDING_LIMIT
+    assert not found.status.succeeded
+    assert found.steps < 200
+    assert "try a larger alpha" in found.reason
+
+
 def test_a_start_close_by_saves_steps():
     A, b = spread(60, 1e4), np.ones((60, 1))
     first = conjugate_gradients(Dense(A, b), 1e-4, 300)

@@ -108,5 +108,7 @@ def shard_plan(rows: RowSet, request: Request, local: bool) -> Plan:
         largest = max(fact.rows for fact in rows.facts)
         return plan_fit(Sized(largest, rows.n_features), replace(asked, needs_sums=False))[0]
     if asked.solver is not None and asked.solver.needs == "products":
-        return plan_fit(Sized(rows.n_rows, rows.n_features), replace(asked, needs_sums=False))[0]
+        return plan_fit(
+            Sized(rows.n_rows, rows.n_features, rows.one_place), replace(asked, needs_sums=False)
+        )[0]
     return make_plan(rows, replace(asked, needs_sums=True))

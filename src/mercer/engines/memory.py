@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from mercer.contracts import Array
+
+#: Arrays from this many bytes on have memory of their own.
+LARGE = 2**22
 
 
 def available_memory() -> int:
@@ -185,3 +193,16 @@ def _output_of(command: str) -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return done.stdout
+
+
+def large_array(shape: tuple[int, int], dtype: str) -> Array:
+    """Return an uninitialized array, in small pages of private memory.
+
+    NumPy asks for huge pages. Virtual machines return those to their host as soon as they are free,
+    and to get gigabytes of them back takes longer than the arithmetic.
+    """
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    if size < LARGE or sys.platform != "linux":
+        return np.empty(shape, dtype=dtype)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(memory, dtype=dtype).reshape(shape)

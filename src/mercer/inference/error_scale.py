@@ -12,13 +12,15 @@ from the folds without it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cholesky
 
 from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array
+from mercer.engines import blas_threads
 from mercer.inference.left_out_pass import LeftOutShard
 from mercer.inference.left_out_sums import LeftOutSums
 from mercer.moments import Moments, add_folds
@@ -33,6 +35,8 @@ FUNCTIONS = 300
 FLOOR = 0.45
 #: Left-out rows below which the scale is one number.
 ROWS = 200
+#: Rows whose scale is evaluated at a time.
+TILE = 1024
 
 
 @dataclass(frozen=True)
@@ -72,50 +76,66 @@ def fit_scale(
         constant = ErrorScale(np.zeros((size, outputs)), mean, FLOOR * mean)
         return constant, [(np.zeros((len(functions), outputs)), mean)] * 2
     sent = held.sum(scale_moments_of, add_folds, folds, record="sums of errors")
-    by_fold = [part.whole() for part in sent]
-    system = MomentSystem(by_fold, _Chosen(basis, functions), True, np.ones(outputs))  # type: ignore[arg-type]
-    rng = np.random.default_rng(0)
-    alpha, _, _ = choose_alpha(system, None, KFold(folds), rng)
-    assert isinstance(alpha, float)
-    models = [_solved(system, alpha, system.total)]
-    models += [_solved(system, alpha, system.total - fold) for fold in by_fold]
+    with blas_threads(1):  # the matrices are small: several threads would wait for each other
+        models = _models_of(sent, _whitener(basis, functions))
     whole, intercept = models[0]
     coefficients = np.zeros((size, outputs))
     coefficients[functions] = whole
     return ErrorScale(coefficients, intercept, FLOOR * mean), models
 
 
-def _solved(system: MomentSystem, alpha: float, moments: Moments) -> tuple[Array, Array]:
-    equations = system.normal_equations(moments)
-    direct = DirectSystem(equations.A, equations.b)
-    value = direct.cholesky(alpha)
-    if value is None:
-        value = direct.by_spectrum(alpha)
-    coefficients = system.whitener.coefficients(value)
-    return coefficients, equations.intercept(coefficients)
+def _models_of(sent: Sequence[Moments], whitener: Whitener) -> ScaleModels:
+    """Return the model of all folds, and those without each of them, from packed moments.
+
+    The sums of a fold are whitened once, for the choice of alpha and for the solutions.
+    """
+    by_fold = [_whitened(part.whole(), whitener) for part in sent]
+    outputs = by_fold[0].cross.shape[1]
+    system = MomentSystem(by_fold, _Whitened(whitener.size), True, np.ones(outputs))  # type: ignore[arg-type]
+    alpha, _, _ = choose_alpha(system, None, KFold(len(by_fold)), np.random.default_rng(0))
+    assert isinstance(alpha, float)
+    models = []
+    for fold in (None, *by_fold):
+        equations = system.normal_equations(system.total if fold is None else system.total - fold)
+        direct = DirectSystem(equations.A, equations.b)
+        value = direct.cholesky(alpha)
+        if value is None:
+            value = direct.by_spectrum(alpha)
+        models.append((whitener.coefficients(value), equations.intercept(value)))
+    return models
 
 
-class _Chosen:
-    """Some of the functions of a basis, as a system of moments takes them."""
+def _whitener(basis: BasisTransformer, functions: Array) -> Whitener:
+    """Return the whitener of some functions of a basis, whose values are in float32."""
+    units = np.zeros((basis.size, len(functions)))
+    units[functions, np.arange(len(functions))] = 1.0
+    gram = basis.penalty(units, exact=True)[functions]
+    gram = (gram + gram.T) / 2
+    noise = 1e-6 * max(float(np.trace(gram)) / len(gram), np.finfo(float).tiny)
+    return Whitener(cholesky(gram + noise * np.eye(len(gram)), lower=True), len(functions))
 
+
+def _whitened(moments: Moments, whitener: Whitener) -> Moments:
+    """Return the moments of ``R'h``."""
+    return replace(
+        moments,
+        gram=whitener.matrix(moments.gram),
+        sum_h=whitener.vectors(moments.sum_h),
+        target_sum_h=whitener.vectors(moments.target_sum_h),
+        cross=whitener.vectors(moments.cross),
+    )
+
+
+@dataclass(frozen=True)
+class _Whitened:
+    """Functions whose sums are whitened already, as a system of moments takes them."""
+
+    size: int
     precision_ = "float64"
 
-    def __init__(self, basis: BasisTransformer, functions: Array) -> None:
-        self.size = len(functions)
-        units = np.zeros((basis.size, self.size))
-        units[functions, np.arange(self.size)] = 1.0
-        gram = basis.penalty(units, exact=True)[functions]
-        self._gram = (gram + gram.T) / 2
-
     def whitener(self) -> Whitener:
-        """Return the whitener; the values of the functions are in float32."""
-        gram = self._gram
-        noise = 1e-6 * max(float(np.trace(gram)) / len(gram), np.finfo(float).tiny)
-        return Whitener(cholesky(gram + noise * np.eye(len(gram)), lower=True), self.size)
-
-    def coefficients(self, orthogonalized: Array) -> Array:
-        """Return the coefficients themselves."""
-        return orthogonalized
+        """Return the identity."""
+        return Whitener(None, self.size)
 
 
 def scale_moments_of(held: LeftOutShard, folds: int) -> list[Moments]:
@@ -133,9 +153,13 @@ def scale_moments_of(held: LeftOutShard, folds: int) -> list[Moments]:
 def roots_of(held: LeftOutShard, models: ScaleModels) -> Array:
     """Return ``h(x)'c + mu`` at left-out rows, from the model without the fold of each."""
     assert held.H is not None
-    H, fold = held.H.astype(np.float64), held.rows.fold % (len(models) - 1)
-    values = np.empty(held.rows.values.shape)
-    for number, (coefficients, intercept) in enumerate(models[1:]):
-        at = fold == number
-        values[at] = H[at] @ coefficients + intercept
-    return values
+    shape, without = held.rows.values.shape, models[1:]
+    coefficients = np.hstack([c for c, _ in without])
+    intercept = np.stack([mu for _, mu in without])
+    fold, values = held.rows.fold % len(without), np.empty(shape)
+    # All models at a few rows at a time: cheaper than to take the rows of each fold apart.
+    for start in range(0, shape[0], TILE):
+        H = held.H[start : start + TILE].astype(np.float64)
+        own = np.arange(len(H)), fold[start : start + TILE]
+        values[start : start + TILE] = (H @ coefficients).reshape(len(H), -1, shape[1])[own]
+    return np.asarray(values + intercept[fold])

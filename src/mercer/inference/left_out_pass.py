@@ -6,13 +6,14 @@ are needed next (:mod:`mercer.inference.error_scale`), so that rows are read onc
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, RowBlock, Targets
+from mercer.contracts import Array, RowBlock, Rows, Targets
+from mercer.engines import Lanes
 from mercer.inference.fold_models import FoldModels
 from mercer.inference.left_out_rows import LeftOutRows
 from mercer.inference.novelty import Novelty
@@ -21,8 +22,10 @@ from mercer.moments.dealt_folds import DealtFolds
 from mercer.rows.rowset import Placed, RowSet
 from mercer.rows.shards import Shard
 
-#: Values of functions in memory at a time.
+#: Values of functions of a block of rows, which is what a thread is given.
 ENTRIES = 2**22
+#: Values of functions that are evaluated at a time, so that they stay in the cache.
+TILE = 2**18
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,9 @@ def left_out_shard(
     """Task: evaluate the left-out rows of a shard."""
     block_rows = max(64, min(4096, ENTRIES // max(1, basis.size)))
     skipped = evaluation.skipped.get(shard.number, np.zeros(0, dtype=np.intp))
-    parts = [_nothing(targets, evaluation)]
-    with shard.naming():
+
+    def pieces() -> Iterator[tuple[int, RowBlock, Array, Array, Array]]:
+        number = 0
         for block, Y, places in dealt.blocks(shard, targets, block_rows):
             taken = (places >= 0) & ~np.isnan(Y).any(axis=1)
             if block.weight is not None:
@@ -102,9 +106,18 @@ def left_out_shard(
                 taken &= rng.random(len(taken)) < evaluation.share
             chosen = np.flatnonzero(taken)
             for start in range(0, len(chosen), block_rows):
-                at = chosen[start : start + block_rows]
-                parts.append(_evaluated(block, Y, places, at, targets, basis, evaluation))
+                number += 1
+                yield number, block, Y, places, chosen[start : start + block_rows]
             shard.report("leave out", block.start + block.n_rows)
+
+    # A single block is evaluated here: threads would cost more than they save.
+    count = 1 if shard.source.n_rows <= block_rows else None
+    with shard.naming():
+        lanes = Lanes(lambda: _Evaluated(targets, basis, evaluation), count).run(
+            pieces(), lambda evaluated, piece: evaluated.add(*piece)
+        )
+    by_number = {number: part for lane in lanes for number, part in lane.parts.items()}
+    parts = [_nothing(targets, evaluation), *(by_number[number] for number in sorted(by_number))]
     found = LeftOutRows.joined([part.rows for part in parts])
     H, novelty, diagonal = (
         None
@@ -125,31 +138,57 @@ def _nothing(targets: Targets, evaluation: Evaluation) -> LeftOutShard:
     return LeftOutShard(rows, H, None if new is None else none, None if new is None else none)
 
 
-def _evaluated(
-    block: RowBlock,
-    Y: Array,
-    places: Array,
-    at: Array,
-    targets: Targets,
-    basis: Any,
-    evaluation: Evaluation,
-) -> LeftOutShard:
-    """Evaluate some rows of a block."""
-    X, outputs = block.X[at], targets.outputs
-    H = basis.evaluate(X)
-    values = H.astype(np.float64, copy=False) @ evaluation.coefficients + evaluation.intercept
-    by_model = values.reshape(len(at), -1, outputs)
-    own = by_model[np.arange(len(at)), 1 + places[at]]
-    weight = np.ones(len(at)) if block.weight is None else block.weight[at]
-    query = None if targets.pairs is None else targets.codes(block)[at]
-    rows = LeftOutRows(own, by_model[:, 0], Y[at], weight, places[at], query)
-    kept = novelty = diagonal = None
-    if evaluation.functions is not None:
-        kept = H[:, evaluation.functions]
-    if evaluation.novelty is not None:
-        novelty = evaluation.novelty.values(X)
-        diagonal = np.asarray(basis.kernel_.diag(X), dtype=np.float64)
-    return LeftOutShard(rows, kept, novelty, diagonal)
+class _Evaluated:
+    """The left-out rows that a thread evaluates, by piece, so that they are joined in order."""
+
+    def __init__(self, targets: Targets, basis: BasisTransformer, evaluation: Evaluation) -> None:
+        self.targets, self.basis, self.evaluation = targets, basis, evaluation
+        self.parts: dict[int, LeftOutShard] = {}
+        self._tile = max(64, min(4096, TILE // max(1, basis.size)))
+        self._buffers: list[Array] = []
+
+    def add(self, number: int, block: RowBlock, Y: Array, places: Array, at: Array) -> None:
+        """Evaluate some rows of a block."""
+        targets, new = self.targets, self.evaluation.novelty
+        X = block.X[at]
+        values, H = self._functions(X)
+        by_model = values.reshape(len(at), -1, targets.outputs)
+        own = by_model[np.arange(len(at)), 1 + places[at]]
+        weight = np.ones(len(at)) if block.weight is None else block.weight[at]
+        query = None if targets.pairs is None else targets.codes(block)[at]
+        # A copy, or the values of all models would stay in memory.
+        rows = LeftOutRows(own, by_model[:, 0].copy(), Y[at], weight, places[at], query)
+        novelty = diagonal = None
+        if new is not None:
+            novelty = new.values(X)
+            diagonal = np.asarray(self.basis.kernel_.diag(X), dtype=np.float64)
+        self.parts[number] = LeftOutShard(rows, H, novelty, diagonal)
+
+    def _functions(self, X: Rows) -> tuple[Array, Array | None]:
+        """Return the values of all models, and those of the functions that are kept."""
+        coefficients, functions = self.evaluation.coefficients, self.evaluation.functions
+        rows, tile, precision = X.shape[0], self._tile, self.basis.precision_
+        if not self._buffers:  # a thread that gets no rows needs none
+            kinds = [precision] if precision == "float64" else [precision, "float64"]
+            shape = (tile, self.basis.size)
+            self._buffers += [np.empty(shape, dtype=kind) for kind in kinds]
+        values = np.empty((rows, coefficients.shape[1]))
+        kept = None
+        if functions is not None:
+            kept = np.empty((rows, len(functions)), dtype=precision)
+        for start in range(0, rows, tile):
+            part = slice(start, min(start + tile, rows))
+            H = self.basis.evaluate(X[part], self._buffers[0][: part.stop - start])
+            if kept is not None:
+                kept[part] = H[:, functions]
+            if H.dtype != np.float64:
+                # Large coefficients may cancel, so the product is in float64.
+                wide = self._buffers[1][: len(H)]
+                wide[...] = H
+                H = wide
+            np.matmul(H, coefficients, out=values[part])
+        values += self.evaluation.intercept
+        return values, kept
 
 
 def rows_of(held: LeftOutShard) -> LeftOutRows:

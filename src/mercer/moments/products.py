@@ -7,8 +7,6 @@ Blocks H_b of basis values are kept in memory if they fit, and evaluated again o
 
 from __future__ import annotations
 
-import mmap
-import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,13 +14,15 @@ import numpy as np
 
 from mercer.contracts import Array, Reading, RowBlock, RowSource, Targets
 from mercer.engines import Lanes
+from mercer.engines.memory import large_array
 from mercer.moments.dealt_folds import DealtFolds
 from mercer.moments.queries import QueryParts, center
 from mercer.rows.checked import checked_blocks
 from mercer.rows.shards import Shard
 from mercer.validation import check_overflow
 
-#: Rows of stored values per product: a few megabytes, so that they stay in cache.
+#: Rows of stored values per product: a few megabytes, so that they stay in cache; twice as many for
+#: one column, whose products are so short that threads would wait for the interpreter.
 SLICE = 256
 #: The same for values that are converted to float64 first.
 EXACT_SLICE = 64
@@ -30,8 +30,6 @@ EXACT_SLICE = 64
 SLICES = 8
 #: More than one column is padded to a multiple of this.
 PADDED = 4
-#: Arrays from this many bytes on have memory of their own.
-LARGE = 2**22
 
 
 def padded_columns(outputs: int) -> int:
@@ -39,17 +37,9 @@ def padded_columns(outputs: int) -> int:
     return 1 if outputs == 1 else -(-outputs // PADDED) * PADDED
 
 
-def large_array(shape: tuple[int, int], dtype: str) -> Array:
-    """Return an uninitialized array, in small pages of private memory.
-
-    NumPy asks for huge pages. Virtual machines return those to their host as soon as they are free,
-    and to get gigabytes of them back takes longer than the arithmetic.
-    """
-    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
-    if size < LARGE or sys.platform != "linux":
-        return np.empty(shape, dtype=dtype)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return np.frombuffer(memory, dtype=dtype).reshape(shape)
+def slice_rows(columns: int) -> int:
+    """Return the rows of stored values with which a product of so many columns is fastest."""
+    return 2 * SLICE if columns == 1 else SLICE
 
 
 @dataclass(frozen=True)
@@ -289,7 +279,7 @@ class RowProducts:
         def make() -> dict[str, Any]:
             return {"sum": np.zeros((width, len(c))), "weight": 0.0, "rows": 0}
 
-        rows = EXACT_SLICE if exact else SLICE
+        rows = EXACT_SLICE if exact else slice_rows(width)
 
         def add(sums: dict[str, Any], H: Array, first: int) -> None:
             for start in range(0, len(H), rows):

@@ -132,6 +132,10 @@ class Shape(Protocol):
     def row_values(self) -> float:
         """The values of a row on average: d, or fewer if rows are sparse."""
 
+    @property
+    def one_place(self) -> bool:
+        """Whether all rows are in one place, rather than in shards."""
+
 
 @dataclass(frozen=True)
 class Sized:
@@ -139,6 +143,7 @@ class Sized:
 
     n_rows: int
     n_features: int
+    one_place: bool = True
 
     @property
     def row_values(self) -> float:

@@ -9,9 +9,10 @@ Epperly, Tropp and Webber, 2022), several at a time. ``(r + 1) n`` kernel values
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 
 from mercer.contracts import Array
+from mercer.engines.memory import large_array
 from mercer.kernels import Kernel
 
 #: Rows drawn at a time, at most.
@@ -36,14 +37,17 @@ def pivoted_cholesky(
     n_rows = len(X)
     left = np.array(kernel.diag(X), dtype=np.float64)
     total = float(left.sum())
-    F = np.empty((n_rows, min(rank, n_rows)), order="F")
+    F = large_array((min(rank, n_rows), n_rows), "float64").T  # in Fortran order
     batch = min(DRAWN, max(1, F.shape[1] // 10))  # rows of one batch are drawn independently
     pivots: list[int] = []
     while len(pivots) < F.shape[1] and left.sum() > COMPLETE * total > 0:
         done = len(pivots)
         drawn = rng.choice(n_rows, size=min(batch, F.shape[1] - done), p=left / left.sum())
         drawn = np.unique(drawn)
-        block = kernel(X, X[drawn]) - F[:, :done] @ F[drawn, :done].T
+        block = np.ascontiguousarray(kernel(X, X[drawn]), dtype=np.float64)
+        if done:
+            known = F[:, :done]
+            blas.dgemm(-1.0, known[drawn], known, 1.0, block.T, trans_b=1, overwrite_c=1)
         # Rows drawn in one batch may be dependent: drop those that are.
         tolerance = np.finfo(float).eps * len(drawn) * float(block[drawn].diagonal().max())
         factor, order, found, _ = lapack.dpstrf(block[drawn], lower=1, tol=tolerance)

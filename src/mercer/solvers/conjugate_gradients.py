@@ -228,10 +228,11 @@ class _Iteration:
             self._renew()
         self.residuals.append(_relative(self.energy, self.scale))
         if not self.fast and _stalled(self.residuals):
-            self.note += "; rounding prevents further progress"
-            # The residual is then all that can be asked for.
+            if self.converged().all():
+                return Status.CONVERGED
+            self.note += "; rounding prevents further progress: try a larger alpha"
             small = np.all(self.energy <= self.target)
-            return Status.CONVERGED if small else Status.BREAKDOWN
+            return Status.ROUNDING_LIMIT if small else Status.BREAKDOWN
         return None
 
 

@@ -31,9 +31,10 @@ class PreconditionedCG(BaseSolver):
     max_steps : int
         The maximum number of steps.
     preconditioner : int or None
-        The number of sampled rows; landmarks are part of the sample. None means the landmarks,
-        and twice the number of functions for random features and sketches. For the full kernel, the
-        rank (None: n^(2/3), at most 2000).
+        The number of sampled rows; landmarks are part of the sample. None means as many as save
+        time, up to 8 times the landmarks (over shards only the landmarks), and twice the number of
+        functions for random features and sketches. For the full kernel, the rank (None: n^(2/3), at
+        most 2000).
     keep : "auto", True or False
         Whether to store values in memory, so that a step only reads them: the basis values of all
         rows, or half of the kernel matrix in the precision of fast products. "auto" stores basis

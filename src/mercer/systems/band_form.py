@@ -159,6 +159,17 @@ class BandForm:
 
         return 1.0 / end(LinearOperator(shape, matvec=inverse, dtype=float)), largest
 
+    def exceeds(self, level: float) -> bool:
+        """Return whether all eigenvalues are above ``level``.
+
+        >>> form = BandForm.of(np.diag([3.0, 1.0]), np.zeros((2, 1)))
+        >>> form.exceeds(0.9), form.exceeds(1.1)
+        (True, False)
+        """
+        banded = self._banded()
+        banded[0] -= level
+        return bool(lapack.dpbtrf(banded, lower=1)[1] == 0)
+
     def _banded(self) -> Array:
         """Return the lower triangle of B as LAPACK stores bands: ``ab[i - j, j] = B[i, j]``."""
         width = len(self.diagonal[0])

@@ -20,8 +20,9 @@ from scipy.linalg import blas, cho_factor, cho_solve
 
 from mercer.contracts import Array, BlockKernel, Precision, Solution
 from mercer.engines import Lanes, count_numbers
+from mercer.engines.memory import large_array
 from mercer.kernels import Kernel
-from mercer.moments.products import large_array, padded_columns
+from mercer.moments.products import padded_columns, slice_rows
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.systems.by_kernel_matrix import ABSENT
@@ -29,7 +30,7 @@ from mercer.systems.function_space import values_at
 
 #: Rows and columns of a tile.
 TILE_ROWS, TILE_COLUMNS = 1024, 4096
-#: Rows of a tile multiplied at a time from both sides: few enough to stay in cache.
+#: Rows of a tile multiplied at a time from both sides in exact products: they stay in cache.
 SLICE = 128
 
 
@@ -63,13 +64,14 @@ class KernelProducts:
         stored = None if exact and precision != self.precision else self._stored
         padded = np.zeros((padded_columns(outputs), n_rows), dtype=precision)
         padded[:outputs] = V.T
+        step = SLICE if exact else slice_rows(len(padded))
 
         def add(total: Array, placed: tuple[_Tile, _Stored | None]) -> None:
             tile, known = placed
             columns = tile.columns
-            K = np.empty((SLICE, columns.stop - columns.start), dtype=precision)
-            for start in range(tile.rows.start, tile.rows.stop, SLICE):
-                rows = slice(start, min(start + SLICE, tile.rows.stop))
+            K = np.empty((step, columns.stop - columns.start), dtype=precision)
+            for start in range(tile.rows.start, tile.rows.stop, step):
+                rows = slice(start, min(start + step, tile.rows.stop))
                 if known is None:
                     part = blocks[tile.number](rows, columns, K[: rows.stop - start])
                 else:
@@ -231,7 +233,7 @@ class KernelProductSystem:
     intercept : bool
         Whether to fit an intercept.
     F : array of shape (n, r)
-        A low-rank factor of K.
+        A low-rank factor of K, in Fortran order; it is overwritten.
     """
 
     offers = frozenset({"products"})
@@ -256,8 +258,9 @@ class KernelProductSystem:
         trace = float(np.einsum("ij,ij->", F, F))
         self.ridge = (alpha * self.weight / weight)[:, None]
         self._root = 1.0 / np.sqrt(np.maximum(self.ridge, 1e-12 * max(trace, 1e-300)))
-        self._scaled = F * self._root
-        inner = blas.dsyrk(1.0, self._scaled.T, lower=1)
+        F *= self._root
+        self._scaled = F
+        inner = blas.dsyrk(1.0, F, trans=1, lower=1)
         np.einsum("ii->i", inner)[...] += 1.0
         self._factor = cho_factor(inner, lower=True, overwrite_a=True)
 

@@ -114,6 +114,16 @@ class MomentSystem(DirectSystem):
         """Mean of y, zeros without an intercept."""
         return np.asarray(self.equations.mean_y)
 
+    @cached_property
+    def white_sums(self) -> Array:
+        """The sums of h, of h of labelled rows, and of h y' over all rows, in whitened coordinates.
+
+        Its shape is (r, 2 + k).
+        """
+        total = self.total
+        sums = [total.sum_h[:, None], total.target_sum_h[:, None], total.cross]
+        return self.whitener.vectors(np.hstack(sums))
+
     def coordinates_of(self, sums: Array) -> Array:
         """Return sums over rows, (M,) or (M, k), in the coordinates of the decomposition."""
         return self.decomposition.inward(self.whitener.vectors(sums))

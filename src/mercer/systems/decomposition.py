@@ -106,13 +106,18 @@ def band_form(A: Array, b: Array) -> BandForm | None:
     The eigendecomposition drops directions below rounding, for which their vectors are needed. No
     direction is dropped if A is positive definite by more than rounding.
     """
-    if len(A) < BAND_FROM:
+    if not may_pay(len(A)):
         return None
     with blas_threads(available_cores()):
         raised = np.array(A, order="F")
         raised[np.diag_indices_from(raised)] -= rounding(A)
         _, info = lapack.dpotrf(raised, lower=1, overwrite_a=1, clean=0)
     return BandForm.of(np.array(A), b) if info == 0 else None
+
+
+def may_pay(size: int) -> bool:
+    """Return whether a band form pays for a matrix of this size, if it is not singular."""
+    return size >= BAND_FROM
 
 
 def rounding(A: Array) -> float:

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mercer.contracts import Array, Penalty
-from mercer.systems.decomposition import Decomposition, band_form
+from mercer.systems.band_form import BandForm
+from mercer.systems.decomposition import Decomposition, band_form, may_pay
 from mercer.systems.spectrum import Spectrum
 
 
@@ -78,6 +79,13 @@ class DirectSystem:
     def has_decomposition(self) -> bool:
         """Whether a form in which every alpha is cheap is already computed."""
         return self.has_spectrum or "decomposition" in self.__dict__
+
+    @property
+    def may_have_band_form(self) -> bool:
+        """Whether A is reduced to a band, or large enough for one that has not been tried."""
+        if self.has_decomposition:
+            return isinstance(self.decomposition, BandForm)
+        return not self.cutoff and may_pay(len(self.A))
 
     def cholesky(self, alpha: float) -> Array | None:
         """Solve by Cholesky, or return None if A + alpha I is not safely positive definite."""

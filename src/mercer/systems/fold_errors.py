@@ -4,8 +4,8 @@ The training moments of fold k are ``total - fold_k``, and its held-out error is
 ``fold_k`` only, so all folds and all alphas come from the one pass that built the moments. For a
 large basis the systems ``(A_k + alpha) v = b_k`` are solved together in one growing subspace, with
 the decomposition of the total as preconditioner: leaving out a fold changes A only a little, and a
-few steps give all alphas. If they do not, or if there are many outputs, the fold is solved
-separately.
+few steps give all alphas. If they do not, or if there are many outputs, each fold is reduced to a
+band by itself (:mod:`mercer.systems.reduced_folds`), or solved by eigenvectors.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mercer.engines import Lanes, available_cores, blas_threads
 from mercer.moments import Moments
 from mercer.systems.decomposition import Shifted
 from mercer.systems.direct import DirectSystem
+from mercer.systems.reduced_folds import reduced_fold_errors
 
 if TYPE_CHECKING:
     from mercer.systems.by_moments import MomentSystem
@@ -41,6 +42,13 @@ def fold_errors(system: MomentSystem, alphas: Array) -> Array:
     With a matrix of units it has a last axis for its columns, the outputs.
     """
     found = _all_together(system, alphas)
+    if system.may_have_band_form:
+        left = [
+            row
+            for row, fold in enumerate(system.folds)
+            if row not in found and _labelled(system, fold)
+        ]
+        found |= reduced_fold_errors(system, left, alphas)
     errors = np.empty((len(system.folds), len(alphas), *system.units.shape[1:]))
     for row, fold in enumerate(system.folds):
         if not _labelled(system, fold):
