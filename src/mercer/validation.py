@@ -21,6 +21,8 @@ LARGEST = 1e150
 LARGEST_X = 1e300
 #: The largest weight and, inverted, the smallest sum of weights: they are multiplied by y^2.
 LARGEST_WEIGHT = 1e100
+#: Up to this many values, a temporary array costs less than to avoid it.
+FEW = 2**14
 
 
 class MercerWarning(UserWarning):
@@ -173,11 +175,8 @@ def check_finite(
     values = X.data if hasattr(X, "tocsr") else np.asarray(X)
     if values.dtype.kind not in "fc":
         return
-    # Barring overflow, the sum is finite exactly if no value is NaN or infinite. It is a single
-    # pass without a temporary; the exact test runs only if the sum is not finite.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
-            return
+    if np.isfinite(plain_sum(values)) or np.isfinite(values).all():
+        return
     dense = X.tocoo() if hasattr(X, "tocsr") else None
     if dense is not None:
         at = int(np.flatnonzero(~np.isfinite(dense.data))[0])
@@ -194,6 +193,30 @@ def check_finite(
         f"Input {what} contains {kind} at {where}: every value must be finite. Fill the gap "
         f"(missing='fill' of an estimator, or sklearn.impute.SimpleImputer), or drop the row"
     )
+
+
+def plain_sum(values: Array) -> Any:
+    """Return a sum that is finite only if all values are, and NaN if one of them is.
+
+    It is a single pass without a temporary, in the dtype of the values, which needs no conversion:
+    rounding does not matter, and where it overflows, an exact test has to decide.
+
+    >>> float(plain_sum(np.array([1.0, np.inf]))), float(plain_sum(np.float32([3e38, 3e38])))
+    (inf, inf)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.sum()
+
+
+def has_nan(values: Array) -> bool:
+    """Return whether a value is NaN.
+
+    >>> has_nan(np.array([1.0, np.inf, -np.inf])), has_nan(np.array([1.0, np.nan]))
+    (False, True)
+    """
+    if values.dtype.kind != "f" or (values.size > FEW and not np.isnan(plain_sum(values))):
+        return False
+    return bool(np.isnan(values).any())
 
 
 def check_magnitude(

@@ -16,6 +16,7 @@ from mercer import (
     MetricSearch,
     RandomFeatures,
 )
+from mercer.kernels.sparse_distances import MET, share_met
 from pairs import over_each
 
 X, Y, W = rows(), targets(rows()), weights()
@@ -142,6 +143,30 @@ def test_sparse_rows_are_dense_rows(basis, kind):
     found = model(basis).fit(kind(thin), Y, W).predict(kind(new))
     expected = model(basis).fit(thin, Y, W).predict(new)
     np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("basis", ["landmarks", "full"])
+def test_wide_sparse_rows_are_dense_rows(basis, dtype, offset):
+    """So few values that points stay sparse too, and a full column that may be far from 0."""
+    rng = np.random.default_rng(0)
+    thin = rng.standard_normal((300, 2000)) * (rng.random((300, 2000)) < 0.02)
+    thin[:, 0] = offset + rng.random(300)
+    y = thin[:, 1:200].sum(axis=1)
+    assert share_met(thin) < MET
+    how = {"kernel": Gaussian(6.0), "basis": Landmarks(60) if basis == "landmarks" else basis}
+    if basis == "landmarks":
+        how["dtype"] = dtype
+    fitted = [
+        KernelRegressor(alpha=1e-2, metric=None, random_state=0, **how).fit(data[:200], y[:200])
+        for data in (thin, sparse.csr_array(thin))
+    ]
+    expected = fitted[0].predict(thin[200:])
+    atol = {"float32": 1e-5, "float64": 1e-8}[dtype]
+    for model_ in fitted:
+        for new in (thin[200:], sparse.csr_array(thin[200:])):
+            np.testing.assert_allclose(model_.predict(new), expected, atol=atol * np.ptp(y))
 
 
 @over_each(selection=["gcv", "kfold", "loo"], basis=["full", "given", "random_features"])

@@ -103,6 +103,19 @@ def test_distances_are_never_positive_and_never_nan():
             assert found.max() <= 0.0
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("far", [1e2, 1e5, 1e25, 1e200])
+def test_rows_far_from_points_that_are_near_each_other(precision, far):
+    """Only the rows are beyond float32; in it, their norms would be infinite."""
+    Z, X = rows(20, seed=5), rows(50)
+    X[::7] *= far
+    with np.errstate(all="raise", under="ignore"):
+        found = ScaledDistances(Z, 1.0, precision)(X)
+    with np.errstate(over="ignore"):
+        exact = np.maximum(expected(X, Z, 1.0), distances.FARTHEST)
+    np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-6)
+
+
 def test_sparse_rows_far_from_the_fixed_points():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 4)) * (rng.random((50, 4)) < 0.5)
@@ -146,7 +159,8 @@ def test_sparse_float32_rows_far_from_zero_are_computed_in_float64():
 def test_rows_in_parts_are_the_rows(precision, monkeypatch):
     X, Z = rows(70), rows(20, seed=5)
     whole = Gaussian(0.5).against(Z, precision)(X)
-    monkeypatch.setattr(distances, "ENTRIES", 1)  # sixteen at a time
+    monkeypatch.setattr(distances, "PART_BYTES", 1)  # sixteen at a time
+    monkeypatch.setattr(distances, "SCALED", 1)  # one at a time
     parts = Gaussian(0.5).against(Z, precision)(X)
     rounding = {"float32": 1e-6, "float64": 1e-14}[precision]
     np.testing.assert_allclose(parts, whole, rtol=0, atol=rounding)

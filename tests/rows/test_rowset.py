@@ -4,6 +4,7 @@ import operator
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from mercer.contracts import Reading
 from mercer.engines import ThreadEngine
@@ -118,3 +119,15 @@ def test_errors_name_their_shard():
         over(0).map(broken)
     with pytest.raises(ValueError, match=r"shard 0 .*: a row is wrong"):
         over(3).map(broken)
+
+
+@pytest.mark.parametrize("shards", [0, 3])
+def test_values_of_a_row_on_average(shards):
+    thin = np.where(X % 4 == 0, X + 1, 0.0)
+    thin[:7] = 0.0
+    for data, expected in ((X, 3.0), (sparse.csr_array(thin), np.count_nonzero(thin) / 20)):
+        source = ArraySource(data, Y)
+        rows = RowSet.in_one_place(source)
+        if shards:
+            rows = RowSet.over_shards(ThreadEngine(workers=2), cut(source, shards), nothing)
+        assert rows.row_values == pytest.approx(expected)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from cases import MEDIAN, rows, targets
 from mercer import (
@@ -27,6 +28,7 @@ from mercer.estimators.targets import RegressionTargets
 from mercer.plan import FULL_ROWS, Sized, human_bytes, make_plan, parse_memory, product_plan
 from mercer.request import Request
 from mercer.rows import ArraySource
+from mercer.rows.rowset import RowSet
 from mercer.selection import GCV, KFold
 from pairs import over_each, over_pairs
 
@@ -36,11 +38,12 @@ class Rows(ArraySource):
 
     def __init__(self, n_rows, n_features=3):
         super().__init__(np.zeros((1, n_features)), np.zeros(1))
-        self.n_rows = n_rows
+        self.n_rows, self.row_values = n_rows, n_features
 
 
 def plan(n_rows, basis="auto", kernel=None, dtype="auto", memory_limit="4GB", **more):
-    return make_plan(Rows(n_rows), asked(basis, kernel, dtype, memory_limit, **more))
+    rows = Rows(n_rows, more.pop("n_features", 3))
+    return make_plan(rows, asked(basis, kernel, dtype, memory_limit, **more))
 
 
 def asked(basis="auto", kernel=None, dtype="auto", memory_limit="4GB", **more):
@@ -206,6 +209,18 @@ def test_float32_is_taken_where_it_saves_time_and_loses_nothing(
     n_rows, size, kernel, dtype, expected
 ):
     assert plan(n_rows, Landmarks(size), kernel, dtype).precision == expected
+
+
+def test_wide_rows_are_in_float32_unless_they_are_sparse():
+    """Their values cost more than those of functions: n M (M + d) products."""
+    sizes = {"n_rows": 20_000, "basis": Landmarks(500), "memory_limit": "64GB"}
+    assert plan(**sizes).precision == "float64"
+    assert plan(n_features=10_000, **sizes).precision == "float32"
+    request = Request(RegressionTargets(np.zeros(1), np.ones(1), True), Gaussian(), Landmarks(500))
+    X = sparse.random_array((20_000, 10_000), density=1e-3, format="csr", rng=0)
+    shape = RowSet.in_one_place(ArraySource(X, np.zeros(20_000)))
+    assert shape.row_values == X.nnz / 20_000
+    assert make_plan(shape, replace(request, memory_limit="64GB")).precision == "float64"
 
 
 def test_blocks_and_lanes_stay_within_bounds():

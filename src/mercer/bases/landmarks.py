@@ -268,14 +268,15 @@ class Landmarks(OrthogonalizedBasis):
         for_products: bool = False,
     ) -> Self:
         """Sort landmarks by their pivots; drop those in the span of others."""
-        points = dense(points)
+        if for_products or not kernel.accepts_sparse:
+            points = dense(points)
         if for_products:
             pivots = self._factorize_leading(
                 kernel.diag(points), lambda pivot: kernel(points, points[pivot : pivot + 1])[:, 0]
             )
         else:
             pivots, precision = self._factorize(kernel(points), precision, may_widen)
-        points = points[pivots]
+        points = dense(points[pivots])
         if self.indices_ is not None:
             self.indices_ = self.indices_[pivots]
         if kernel.pairwise:

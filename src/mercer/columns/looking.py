@@ -18,9 +18,11 @@ from mercer.contracts import Array, RowSource
 from mercer.rows.labels import missing
 from mercer.rows.table import Table
 
-#: Rows of a block, and of y.
+#: Rows of a block, fewer if they are wide, and of y.
 ROWS = 8192
 LABELS = 100_000
+#: Values of a block, and of the part of it that is in float64 at a time, which the cache holds.
+ENTRIES, PART = 2**22, 2**17
 
 
 def _none() -> Array:
@@ -50,23 +52,49 @@ def look_at(source: RowSource) -> Look:
             return Look(source.n_rows, unlabelled, "sparse")
         kinds = {} if first is None else first.X.kinds
         return Look(source.n_rows, unlabelled, "table", kinds)
-    unlabelled = 0
-    weight, total = np.zeros(source.n_features), np.zeros(source.n_features)
-    gaps = np.zeros(source.n_features, dtype=np.intp)
-    for block in source.blocks(ROWS):
-        X = np.asarray(block.X, dtype=np.float64)
-        w = np.ones(len(X)) if block.weight is None else block.weight
-        absent = np.isnan(X)
-        if absent.any():
-            gaps += absent.sum(axis=0)
-            X = np.where(absent, 0.0, X)
-            weight += w @ ~absent
-        else:
-            weight += w.sum()
-        with np.errstate(over="ignore", invalid="ignore"):  # values are checked later
-            total += w @ X
+    unlabelled, columns = 0, max(1, source.n_features)
+    sums = ColumnSums(source.n_features)
+    for block in source.blocks(max(16, min(ROWS, ENTRIES // columns))):
+        sums.add(np.asarray(block.X), block.weight)
         unlabelled += 0 if block.y is None else int(missing(block.y).sum())
-    return Look(source.n_rows, unlabelled, "array", {}, weight, total, gaps)
+    return Look(source.n_rows, unlabelled, "array", {}, sums.weight, sums.total, sums.gaps)
+
+
+class ColumnSums:
+    """``sum_i w_i x_ij``, ``sum_i w_i`` and the number of gaps, over rows where x_ij is no NaN.
+
+    Examples
+    --------
+    >>> sums = ColumnSums(2)
+    >>> sums.add(np.array([[1.0, 2.0], [np.nan, 4.0]]), np.array([1.0, 3.0]))
+    >>> sums.total, sums.weight, sums.gaps
+    (array([ 1., 14.]), array([1., 4.]), array([1, 0]))
+    """
+
+    def __init__(self, columns: int) -> None:
+        self.weight, self.total = np.zeros(columns), np.zeros(columns)
+        self.gaps = np.zeros(columns, dtype=np.intp)
+
+    def add(self, X: Array, weight: Array | None) -> None:
+        """Add rows, a few at a time in float64."""
+        step = max(1, PART // max(1, X.shape[1]))
+        w = np.ones(len(X)) if weight is None else weight
+        for start in range(0, len(X), step):
+            part = slice(start, start + step)
+            self._add(np.asarray(X[part], dtype=np.float64), w[part])
+
+    def _add(self, X: Array, w: Array) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):  # values are checked later
+            total = w @ X
+            # A gap makes its sum NaN, so that rows are searched for gaps only where there are any.
+            absent = np.isnan(X) if np.isnan(total).any() else None
+            if absent is None or not absent.any():
+                self.total += total
+                self.weight += w.sum()
+                return
+            self.gaps += absent.sum(axis=0)
+            self.weight += w @ ~absent
+            self.total += w @ np.where(absent, 0.0, X)
 
 
 def encoding_of_arrays(looks: Sequence[Look], names: Sequence[str]) -> TableEncoding:

@@ -25,7 +25,7 @@ from mercer.rows.labels import missing
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.rows.table import Table
-from mercer.validation import check_choice, warn
+from mercer.validation import check_choice, has_nan, warn
 
 #: What may be done with rows that have no label.
 UNLABELLED = ["drop", "use", "require"]
@@ -125,7 +125,7 @@ def encoded_to_predict(estimator: Any, source: RowSource) -> tuple[RowSource, li
     encoding: TableEncoding = fitted.encoding_
     if isinstance(source, ArraySource) and not isinstance(source.rows, Table):
         X = source.rows
-        if hasattr(X, "tocsr") or (encoding.is_identity and not np.isnan(X).any()):
+        if hasattr(X, "tocsr") or (encoding.is_identity and not has_nan(X)):
             return source, notes
         # Arrays have no names, or those of the fit.
         source = source.with_rows(as_table(X, list(encoding.names)), encoding.names)

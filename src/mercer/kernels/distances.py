@@ -6,24 +6,41 @@ is one matrix product, but its terms cancel: the absolute error is the unit roun
 largest squared norm. Rows are therefore first shifted by the mean of the fixed points and scaled,
 in float64. The product then runs in float32 if the norms allow it, otherwise in float64. Where even
 float64 would lose digits, the differences are computed one by one.
+
+Shifting would make sparse rows dense, so they stay where they are.
 """
 
 from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from mercer.contracts import Array, Precision, Rows
 from mercer.kernels.kernel import dense
+from mercer.kernels.sparse_distances import (
+    FARTHEST,
+    MET,
+    ScaledValues,
+    SparseDistances,
+    share_met,
+)
 
 #: Largest squared norm for which the expanded form errs by less than about 1e-3 in float32 (where
 #: rows are that far out, the kernel is nearly 0 or the points nearly coincide) and 1e-7 in float64.
 TRUSTED = {"float32": 4096.0, "float64": 1e8}
 
-#: Values of rows that are held at a time, in float64: rows of very many columns are taken in parts.
-ENTRIES = 2**22
-#: The least value: ``exp`` of it is 0, also in float32, and times 0 it is 0, unlike infinity.
-FARTHEST = -1e30
+#: Bytes of rows that a product holds at a time: rows of very many columns are taken in parts. Parts
+#: must not be short, since a product first copies all points in the order that a processor wants.
+PART_BYTES = 2**24
+#: Values that are shifted and scaled at a time, in float64: the cache holds them.
+SCALED = 2**15
+
+#: Threads wait for one of them to prepare the points: twice would take twice the memory.
+_preparing = threading.RLock()
 
 
 class ScaledDistances:
@@ -32,7 +49,7 @@ class ScaledDistances:
     Parameters
     ----------
     Z : rows
-        The fixed points.
+        The fixed points. What is made of them is made when rows need it, so they must not change.
     bandwidth : float or array of shape (d,)
         Columns are divided by it.
     precision : "float32" or "float64"
@@ -40,99 +57,181 @@ class ScaledDistances:
     """
 
     def __init__(self, Z: Rows, bandwidth: float | Array, precision: Precision) -> None:
-        points = dense(Z)
+        self.Z = Z if hasattr(Z, "tocsr") else np.asarray(Z)
         self.bandwidth = bandwidth
         self.precision = precision
-        self.center = points.mean(axis=0) if len(points) else np.zeros(points.shape[1])
-        self.points = (points - self.center) / bandwidth
-        self.half_norms = 0.5 * np.einsum("ij,ij->i", self.points, self.points)
-        self._largest = float(self.half_norms.max(initial=0.0)) * 2
-        self._zeros = {name: np.zeros(len(points), dtype=name) for name in TRUSTED}
-        self._made: dict[tuple[str, Precision], Array] = {}
+        self.n_points = int(self.Z.shape[0])
+        # The mean at once: a model file with points that overflow is refused when it is loaded.
+        self.center = np.zeros(self.Z.shape[1])
+        if self.n_points:
+            self.center = np.asarray(self.Z.mean(axis=0, dtype=np.float64)).ravel()
+        self._zeros = {name: np.zeros(self.n_points, dtype=name) for name in TRUSTED}
+        self._prepared: dict[tuple[str, Precision], Array] = {}
 
     def __call__(self, X: Rows, out: Array | None = None) -> Array:
         """Return ``-||x - z||^2 / 2``, never positive, of shape (rows, points)."""
         if out is None:
-            out = np.empty((X.shape[0], len(self.points)), dtype=self.precision)
+            out = np.empty((X.shape[0], self.n_points), dtype=self.precision)
         if hasattr(X, "tocsr"):
-            return self._sparse(X, out)
-        step = max(16, ENTRIES // max(1, X.shape[1]))
-        for start in range(0, len(X), step):
-            part = slice(start, start + step)
-            with np.errstate(over="ignore"):
-                rows = self.scaled(X[part])
-                half_norms = 0.5 * np.einsum("ij,ij->i", rows, rows)
-            self.of_scaled(rows, half_norms, out[part])
+            if self._among_sparse is not None:
+                return self._among_sparse(X, out)
+            if X is not self.Z:
+                return self._sparse(X, out)
+            X = dense(X)  # a Gram matrix will be factored, which needs the digits of shifted rows
+        n_rows, columns = X.shape
+        step = max(16, PART_BYTES // (out.itemsize * max(1, columns)))
+        if n_rows <= step:
+            self._part(X, out)
+            return out
+        for start in range(0, n_rows, step):
+            self._part(X[start : start + step], out[start : start + step])
         return out
 
-    def scaled(self, X: Array) -> Array:
+    def _part(self, X: Array, out: Array) -> None:
+        working = self._precision_of_points
+        stacked, half_norms = self._stacked_rows(X, working)
+        if self._largest(half_norms) <= TRUSTED[working]:
+            self._product(stacked, working, out)
+        else:
+            with np.errstate(over="ignore"):
+                rows = self.scaled(X)
+            self.of_scaled(rows, half_norms, out)
+
+    def scaled(self, X: Array, out: Array | None = None) -> Array:
         """Return dense rows, shifted and in units of the bandwidth, in float64."""
-        rows = np.subtract(X, self.center, dtype=np.float64)
+        rows = np.subtract(X, self.center, dtype=np.float64, out=out)
         rows /= self.bandwidth
         return rows
 
+    def _scaled_parts(self, X: Rows) -> Iterator[tuple[slice, Array]]:
+        """Yield scaled rows, a few at a time in the same array, and which they are."""
+        n_rows, columns = X.shape
+        step = max(1, min(n_rows, SCALED // max(1, columns)))
+        held = np.empty((step, columns))
+        for start in range(0, n_rows, step):
+            part = slice(start, start + step)
+            rows = dense(X[part]) if hasattr(X, "tocsr") else X[part]
+            yield part, self.scaled(rows, held[: len(rows)])
+
+    def _stacked_rows(self, X: Rows, working: Precision) -> tuple[Array, Array]:
+        """Return scaled rows, stacked with ``-||x||^2 / 2`` and 1, and half their squared norms.
+
+        With the two extra columns, a single product is enough.
+        """
+        stacked = np.empty((X.shape[0], X.shape[1] + 2), dtype=working)
+        half_norms = np.empty(X.shape[0])
+        with np.errstate(over="ignore"):
+            for part, rows in self._scaled_parts(X):
+                np.einsum("ij,ij->i", rows, rows, out=half_norms[part])
+                stacked[part, :-2] = rows
+            half_norms *= 0.5
+            np.negative(half_norms, out=stacked[:, -2], casting="same_kind")
+        stacked[:, -1] = 1.0
+        return stacked, half_norms
+
     def working(self, half_norms: Array, precision: Precision) -> Precision:
         """Return the precision of products with rows of these norms."""
-        largest = max(self._largest, 2 * float(half_norms.max(initial=0.0)))
-        return "float64" if largest > TRUSTED[precision] else precision
+        return "float64" if self._largest(half_norms) > TRUSTED[precision] else precision
+
+    def _largest(self, half_norms: Array) -> float:
+        """Return the largest squared norm of points and rows."""
+        return max(self._largest_point, 2 * float(half_norms.max(initial=0.0)))
 
     def of_scaled(self, rows: Array, half_norms: Array, out: Array) -> Array:
         """Return ``-||x - z||^2 / 2`` for scaled rows and half their squared norms."""
-        if max(self._largest, 2 * float(half_norms.max(initial=0.0))) > TRUSTED["float64"]:
+        if self._largest(half_norms) > TRUSTED["float64"]:
             with np.errstate(over="ignore"):
                 np.multiply(cdist(rows, self.points, "sqeuclidean"), -0.5, out=out)
             return np.maximum(out, FARTHEST, out=out)
         working = self.working(half_norms, self.precision)
-        # Two extra columns carry the norms, so that a single product is enough.
         stacked = np.empty((len(rows), rows.shape[1] + 2), dtype=working)
         stacked[:, :-2] = rows
         stacked[:, -2] = -half_norms
         stacked[:, -1] = 1.0
+        return self._product(stacked, working, out)
+
+    def _product(self, stacked: Array, working: Precision, out: Array) -> Array:
+        points = self._stacked_points(working)
         if out.dtype == working:
-            np.matmul(stacked, self._stacked(working).T, out=out)
+            np.matmul(stacked, points.T, out=out)
         else:
-            out[...] = stacked @ self._stacked(working).T
+            out[...] = stacked @ points.T
         # A row of zeros: against a single number, NumPy is three times slower.
         return np.minimum(out, self._zeros[out.dtype.name], out=out)
-
-    def _stacked(self, working: Precision) -> Array:
-        """Return the points with the two columns that belong to those of rows."""
-        found = self._made.get(("stacked", working))
-        if found is None:
-            found = np.empty((len(self.points), self.points.shape[1] + 2), dtype=working)
-            found[:, :-2] = self.points
-            found[:, -2] = 1.0
-            found[:, -1] = -self.half_norms
-            self._made["stacked", working] = found
-        return found
-
-    def _columns(self, working: Precision) -> Array:
-        """Return the points, one a column; sparse products need them in this order."""
-        found = self._made.get(("columns", working))
-        if found is None:
-            found = self._made["columns", working] = np.array(
-                self.points.T, dtype=working, order="C"
-            )
-        return found
 
     def _sparse(self, X: Rows, out: Array) -> Array:
         # Shifting would make the rows dense. ||x - z||^2 with z shifted and x not needs one more
         # vector: x - z = (x - c) - (z - c), and c'x is a product like the others.
-        rows, center = X.tocsr(), self.center / self.bandwidth
-        inverse = 1.0 / np.asarray(self.bandwidth)
-        data = rows.data * (inverse[rows.indices] if inverse.ndim else inverse)
-
-        def with_data(values: Array) -> Rows:
-            return type(rows)((values, rows.indices, rows.indptr), shape=rows.shape)
-
-        half_norms = 0.5 * (with_data(data * data) @ np.ones(rows.shape[1]))
+        rows, center = ScaledValues(X, self.bandwidth), self.center / self.bandwidth
         shift = 0.5 * float(center @ center)
-        working = self.working(half_norms + shift, self.precision)
-        half_norms += shift - with_data(data) @ center
-        scaled = with_data(data.astype(working, copy=False))
-        value = scaled @ self._columns(working)
-        value -= (self.points @ center + self.half_norms).astype(working)
+        working = self.working(rows.half_norms + shift, self.precision)
+        half_norms = rows.half_norms + (shift - rows.with_data(rows.data) @ center)
+        value = rows.with_data(rows.data.astype(working, copy=False)) @ self._columns(working)
+        value -= (self._with_center + self.half_norms).astype(working)
         value -= half_norms.astype(working)[:, None]
         np.clip(value, FARTHEST, 0.0, out=value)
         out[...] = value
         return out
+
+    # -- what is made of the points, when rows need it --------------------------------------------
+
+    @cached_property
+    def points(self) -> Array:
+        """The points, shifted and in units of the bandwidth, in float64."""
+        with np.errstate(over="ignore"):
+            return self.scaled(dense(self.Z))
+
+    @cached_property
+    def half_norms(self) -> Array:
+        """Half the squared norms of the points."""
+        found = np.empty(self.n_points)
+        with np.errstate(over="ignore"):
+            for part, rows in self._scaled_parts(self.Z):
+                found[part] = 0.5 * np.einsum("ij,ij->i", rows, rows)
+        return found
+
+    @cached_property
+    def _with_center(self) -> Array:
+        """The product of each point with the center."""
+        center = self.center / self.bandwidth
+        return np.concatenate([rows @ center for _, rows in self._scaled_parts(self.Z)])
+
+    @cached_property
+    def _largest_point(self) -> float:
+        return 2 * float(self.half_norms.max(initial=0.0))
+
+    @cached_property
+    def _precision_of_points(self) -> Precision:
+        """The lowest precision of products that the norms of the points allow."""
+        return "float64" if self._largest_point > TRUSTED[self.precision] else self.precision
+
+    @cached_property
+    def _among_sparse(self) -> SparseDistances | None:
+        """Distances by sparse products; None if too few values are 0, or points too far from 0."""
+        if share_met(self.Z) > MET:
+            return None
+        found = SparseDistances(self.Z, self.bandwidth)
+        far = 2 * float(found.half_norms.max(initial=0.0)) > TRUSTED["float64"]
+        return None if far else found
+
+    def _stacked_points(self, working: Precision) -> Array:
+        """Return the points with the two columns that belong to those of rows."""
+        found = self._prepared.get(("stacked", working))
+        if found is None:
+            with _preparing:
+                found = self._prepared.get(("stacked", working))
+                if found is None:
+                    found, _ = self._stacked_rows(self.Z, working)
+                    found[:, [-2, -1]] = found[:, [-1, -2]]
+                    self._prepared["stacked", working] = found
+        return found
+
+    def _columns(self, working: Precision) -> Array:
+        """Return the points, one a column; sparse products need them in this order."""
+        with _preparing:
+            if ("columns", working) not in self._prepared:
+                found = np.empty((self.Z.shape[1], self.n_points), dtype=working)
+                for part, rows in self._scaled_parts(self.Z):
+                    found[:, part] = rows.T
+                self._prepared["columns", working] = found
+        return self._prepared["columns", working]

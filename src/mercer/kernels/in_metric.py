@@ -76,6 +76,9 @@ class InMetric(Kernel):
         block, metric = self.kernel.against(self.metric(Z), precision), self.metric
         return lambda X, out=None: block(metric(X), out)
 
+    def _gram(self, X: Rows) -> Array:
+        return self.kernel._gram(self.metric(X))  # coordinates once, not for rows and for points
+
     def diag(self, X: Rows) -> Array:
         """Return K(x, x)."""
         return self.kernel.diag(self.metric(X))

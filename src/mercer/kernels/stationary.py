@@ -150,7 +150,7 @@ class Matern(_Stationary):
 
         def block(X: Rows, out: Array | None = None) -> Array:
             if out is None:
-                out = np.empty((X.shape[0], len(distances.points)), dtype=precision)
+                out = np.empty((X.shape[0], distances.n_points), dtype=precision)
             distances(X, out)
             out *= units  # 2 nu ||x - z||^2
             return shape(np.sqrt(out, out=out))

@@ -22,7 +22,8 @@ FULL_ROWS = 2000
 LANDMARKS, ROWS_EACH = 4000, 3
 #: Beyond this many values of functions, "auto" takes the default of a basis.
 VALUES = 4e8
-#: Below this many multiply-adds (n M^2), float64 costs less than about half a second.
+#: Below this many multiply-adds, n M of M functions and of the values of a row each, float64 costs
+#: less than about half a second.
 FLOAT64_WORK = 2e10
 #: Entries of a block of basis values.
 BLOCK_ENTRIES = 2**22
@@ -128,6 +129,10 @@ class Shape(Protocol):
         """d."""
 
     @property
+    def row_values(self) -> float:
+        """The values of a row on average: d, or fewer if rows are sparse."""
+
+    @property
     def one_place(self) -> bool:
         """Whether all rows are in one place, rather than in shards."""
 
@@ -139,6 +144,11 @@ class Sized:
     n_rows: int
     n_features: int
     one_place: bool = True
+
+    @property
+    def row_values(self) -> float:
+        """d."""
+        return self.n_features
 
 
 def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransformer, str]:
@@ -208,9 +218,8 @@ def _sized(plan: Plan, rows: Shape, request: Request) -> Plan:
     size, n_rows, n_features = plan.size, rows.n_rows, rows.n_features
     kernel, dtype = request.kernel, request.dtype
     precision: Precision = "float64"
-    if dtype == "float32" or (
-        dtype == "auto" and kernel.bounded and n_rows * float(size) ** 2 > FLOAT64_WORK
-    ):
+    work = n_rows * float(size) * (size + (0 if kernel.pairwise else rows.row_values))
+    if dtype == "float32" or (dtype == "auto" and kernel.bounded and work > FLOAT64_WORK):
         precision = "float32"
     width = plan.basis.width(n_rows)
     wide = width > plan.basis.wanted_size(n_rows)

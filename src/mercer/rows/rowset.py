@@ -147,9 +147,7 @@ class RowSet(Placed):
     ) -> RowSet:
         """Return the rows of a source as one shard, in this thread."""
         seen = None if look is None else look(source)
-        facts = ShardFacts(
-            source.n_rows, source.n_features, source.feature_names, source.has_target, None, seen
-        )
+        facts = ShardFacts.of(source, None, seen)
         return cls(InPlaceEngine(), [Shard(0, "", source, progress)], [facts], one_place=True)
 
     @classmethod
@@ -204,6 +202,18 @@ class RowSet(Placed):
         if counts == [fact.rows for fact in self.facts]:
             found._origin = self._origin
         return found
+
+    @property
+    def row_values(self) -> float:
+        """The values of a row on average: d, or fewer if rows are sparse.
+
+        >>> from scipy.sparse import eye_array
+        >>> from mercer.rows import ArraySource
+        >>> RowSet.in_one_place(ArraySource(eye_array(3, 5, format="csr"))).row_values
+        1.0
+        """
+        values = [min(fact.values, fact.features) * fact.rows for fact in self.facts]
+        return float(sum(values) / max(1, self.n_rows))
 
     @property
     def slices(self) -> dict[int, slice]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer.contracts import Array, Progress, Rows, RowSource
 from mercer.rows.arrays import ArraySource
+from mercer.rows.given_arrays import is_sparse
 from mercer.validation import MemoryLimitError, check_same_length
 
 #: Errors whose message may be completed.
@@ -73,6 +74,21 @@ class ShardFacts:
     has_target: bool
     targets: Any
     look: Any = None
+    values: float = np.inf  # of a row on average, where most values are 0 and are not stored
+
+    @classmethod
+    def of(cls, source: RowSource, targets: Any, look: Any) -> ShardFacts:
+        """Return the facts about the rows of a source."""
+        X: Any = source.rows if isinstance(source, ArraySource) else None
+        return cls(
+            source.n_rows,
+            source.n_features,
+            source.feature_names,
+            source.has_target,
+            targets,
+            look,
+            X.nnz / source.n_rows if is_sparse(X) and source.n_rows else np.inf,
+        )
 
 
 def cut(source: RowSource, shards: int, rng: np.random.Generator | None = None) -> list[Shard]:
@@ -164,9 +180,7 @@ def describe(
     with shard.naming():
         targets = summarize(source) if source.n_rows and source.has_target else None
         seen = None if look is None else look(source)
-    return ShardFacts(
-        source.n_rows, source.n_features, source.feature_names, source.has_target, targets, seen
-    )
+    return ShardFacts.of(source, targets, seen)
 
 
 def take(shard: Shard, wanted: dict[int, Array]) -> Rows:
