@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 
 import numpy as np
 
@@ -110,11 +111,13 @@ def left_out_shard(
                 yield number, block, Y, places, chosen[start : start + block_rows]
             shard.report("leave out", block.start + block.n_rows)
 
-    # A single block is evaluated here: threads would cost more than they save.
-    count = 1 if shard.source.n_rows <= block_rows else None
     with shard.naming():
+        stream = pieces()
+        first = list(islice(stream, 2))
+        # A single piece is evaluated here: threads would cost more than they save.
+        count = 1 if len(first) < 2 else None
         lanes = Lanes(lambda: _Evaluated(targets, basis, evaluation), count).run(
-            pieces(), lambda evaluated, piece: evaluated.add(*piece)
+            chain(first, stream), lambda evaluated, piece: evaluated.add(*piece)
         )
     by_number = {number: part for lane in lanes for number, part in lane.parts.items()}
     parts = [_nothing(targets, evaluation), *(by_number[number] for number in sorted(by_number))]
