@@ -23,6 +23,7 @@ import scipy.sparse
 from scipy.linalg import blas, lapack
 
 from mercer.contracts import Array, Reading, Rows, Targets
+from mercer.engines.memory import large_array
 from mercer.moments.products import padded_columns
 from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
@@ -146,8 +147,7 @@ class LandmarkPreconditioner:
             self.factor = None
             return
         # Factors may be coarse, but P must be the same matrix whenever it is applied.
-        self._inner = np.asarray(inner, dtype=np.float64, order="F")
-        self.factor = np.asarray(self.factor, dtype=np.float64, order="F")
+        self._inner, self.factor = _widened(inner), _widened(self.factor)
 
     def _inner_matrix(
         self,
@@ -207,6 +207,15 @@ class LandmarkPreconditioner:
         white, _ = lapack.dpotrs(self._inner, white, lower=1, overwrite_b=1)
         found, _ = lapack.dtrtrs(self.factor, white, lower=1, trans=1, overwrite_b=1)
         return np.asarray(found[:, :outputs])
+
+
+def _widened(matrix: Array) -> Array:
+    """Return a matrix in float64 and Fortran order."""
+    if matrix.dtype == np.float64:
+        return np.asfortranarray(matrix)
+    wide = large_array((len(matrix), len(matrix)), "float64")
+    wide[...] = matrix.T
+    return wide.T
 
 
 def _coarse_factor(basis: Any) -> Array | None:
