@@ -32,6 +32,7 @@ SECTIONS = {
     "predict": measures.predict,
     "path": measures.path,
     "products": measures.products,
+    "steps": measures.steps,
     "shards": measures.shards,
     "memory": measures.memory,
 }

@@ -31,6 +31,7 @@ class Sizes:
     landmarks: int
     products: int  # landmarks of products instead of moments
     full: int  # rows of the full kernel
+    exact: int  # ... beyond what a factorization can do
     sharded: int  # rows over shards
     features: int
     file: tuple[int, int]  # rows and landmarks of a fit from a file
@@ -43,8 +44,8 @@ class Sizes:
         return "processor" if self.alone else "seconds"
 
 
-FULL = Sizes(3, 100_000, 50_000, 2000, 5000, 10_000, 100_000, 500, (1_000_000, 1000))
-SMALL = Sizes(5, 8000, 12_000, 400, 600, 1200, 15_000, 200, (100_000, 250), False, True)
+FULL = Sizes(3, 100_000, 50_000, 2000, 5000, 10_000, 39_000, 100_000, 500, (1_000_000, 1000))
+SMALL = Sizes(5, 8000, 12_000, 400, 600, 1200, 2500, 15_000, 200, (100_000, 250), False, True)
 
 
 @dataclass(frozen=True)
@@ -104,15 +105,14 @@ def covtype_rows(sizes: Sizes, folder: Path) -> str:
     return write_rows(folder, name, X[:n], Y, X[n:])
 
 
-def full_rows(sizes: Sizes, folder: Path) -> str:
-    """Write kin40k, or noise with its shape: 8 columns and one target."""
-    n = sizes.full
+def full_rows(sizes: Sizes, folder: Path, n: int) -> str:
+    """Write rows of kin40k, or noise with its shape: 8 columns and one target."""
     if sizes.real:
         X, y = kin40k()
     else:
         X = np.random.default_rng(0).standard_normal((n + 1000, 8))
         y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
-    return write_rows(folder, "full", X[:n], y[:n], X[n : n + 10_000])
+    return write_rows(folder, f"full_{n}", X[:n], y[:n], X[n : n + 10_000])
 
 
 def speed(sizes: Sizes, folder: Path) -> dict[str, Fit | InFile]:
@@ -176,7 +176,8 @@ def path(sizes: Sizes, folder: Path) -> dict[str, Fit | InFile]:
 
 def products(sizes: Sizes, folder: Path) -> dict[str, Fit | InFile]:
     """Solve by products, with landmarks and with the full kernel."""
-    rows, full, M = covtype_rows(sizes, folder), full_rows(sizes, folder), sizes.products
+    rows, M = covtype_rows(sizes, folder), sizes.products
+    full = full_rows(sizes, folder, sizes.full)
     kernel, settings = make("Gaussian", 3.0), {"fit_intercept": False}
     return {
         "landmarks, values kept": Fit(
@@ -193,6 +194,20 @@ def products(sizes: Sizes, folder: Path) -> dict[str, Fit | InFile]:
             full, regressor(kernel, "full", 1e-6, solver="ridge", **settings)
         ),
     }
+
+
+def steps(sizes: Sizes, folder: Path) -> dict[str, Fit | InFile]:
+    """Solve by products to tolerances that are asked for."""
+    rows, full = covtype_rows(sizes, folder), full_rows(sizes, folder, sizes.exact)
+    found: dict[str, Fit | InFile] = {}
+    for tolerance in (1e-2, 1e-3):
+        solver = make("PreconditionedCG", tolerance=tolerance, keep=True)
+        found[f"landmarks, to {tolerance:g}"] = Fit(
+            rows, with_landmarks(sizes.products, solver=solver)
+        )
+    solver = make("PreconditionedCG", tolerance=1e-6)
+    exact = regressor(make("Gaussian", 3.0), "full", 1e-6, solver=solver, fit_intercept=False)
+    return found | {"full kernel, to 1e-06": Fit(full, exact)}
 
 
 def shards(sizes: Sizes, folder: Path) -> dict[str, Fit | InFile]:

@@ -15,7 +15,7 @@ from experiments.scaffold.timing import ChildError, one_thread
 
 import mercer
 
-TINY = Sizes(1, 700, 50, 20, 30, 60, 300, 10, (700, 10), False, True)
+TINY = Sizes(1, 700, 50, 20, 30, 60, 80, 300, 10, (700, 10), False, True)
 SRC = Path(mercer.__file__).parents[1]
 
 
@@ -56,7 +56,7 @@ def test_two_checkouts_take_turns_in_processes_of_their_own(capsys):
 @pytest.mark.filterwarnings("ignore:the rounds diverge")
 def test_every_measurement_is_one_of_the_public_interface(tmp_path, monkeypatch):
     monkeypatch.setattr(worker.gc, "collect", lambda: 0)  # there is much to look at in a test run
-    fits = fits_of(("path", "products", "shards"), tmp_path)
+    fits = fits_of(("path", "products", "steps", "shards"), tmp_path)
     does = worker.Worker(tmp_path)
     for (_, name), one in fits.items():
         assert isinstance(one, Fit)
