@@ -6,6 +6,7 @@ The forms are: moments, the kernel matrix, products with basis values, products 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from mercer.bases import BasisTransformer, Landmarks
 from mercer.contracts import Array, Penalty
+from mercer.engines import available_cores, blas_threads
 from mercer.moments.by_fold import share_functions, sum_moments
 from mercer.moments.products import products_of
 from mercer.plan import Plan
@@ -38,6 +40,10 @@ from mercer.systems.preconditioners import (
     sample_rows,
 )
 from mercer.validation import check_overflow, check_total_weight
+
+#: Rows of a matrix for each thread of BLAS, beyond which a factorization is on one thread: OpenBLAS
+#: 0.3.30 writes past its buffers for 20,000 rows on two threads with AVX-512 (14,000 are safe).
+LARGEST_SHARE = 7000
 
 
 @dataclass
@@ -92,7 +98,9 @@ def by_products(work: Work) -> ProductSystem:
     """Read all rows once, store their values if they fit, and factor a preconditioner."""
     rows, request, plan, basis = work.rows, work.request, work.plan, work.basis
     assert isinstance(work.alpha, float)
-    with work.clock.stage("preconditioner"):
+    one_thread = basis.size > LARGEST_SHARE * available_cores()
+    threads = blas_threads(1) if one_thread else nullcontext()
+    with work.clock.stage("preconditioner"), threads:
         preconditioner = _preconditioner(work, attempts=1)
         if preconditioner.factor is None:  # dependent functions
             basis.factorize(plan.may_widen)

@@ -1,6 +1,7 @@
 """Fits by products: the same model as by moments, whatever the basis, source and precision."""
 
 import warnings
+from contextlib import nullcontext
 from functools import cache, partial
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 import mercer
 import mercer.fit
+import mercer.forms
 import mercer.plan.moments_or_products
 import mercer.systems.by_products
 from mercer import (
@@ -137,6 +139,20 @@ def test_training_error_is_that_of_the_exact_solution_or_the_status_says_why_not
     status = model.fit_.solution.status
     assert status is Status.COARSE or abs(found / settled - 1) < 0.05
     assert dtype == "float32" or status.succeeded
+
+
+def test_a_large_preconditioner_is_factored_on_one_thread(monkeypatch):
+    """OpenBLAS may write past its buffers where two threads share 20,000 rows."""
+    threads = []
+    monkeypatch.setattr(mercer.forms, "available_cores", lambda: 2)
+    monkeypatch.setattr(
+        mercer.forms, "blas_threads", lambda count: threads.append(count) or nullcontext()
+    )
+    model("pcg", Landmarks(50)).fit(X, Y)
+    assert threads == []
+    monkeypatch.setattr(mercer.forms, "LARGEST_SHARE", 24)
+    model("pcg", Landmarks(50)).fit(X, Y)
+    assert threads == [1]
 
 
 def test_a_precomputed_kernel_is_solved_by_products():
