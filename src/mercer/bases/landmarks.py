@@ -268,8 +268,7 @@ class Landmarks(OrthogonalizedBasis):
         for_products: bool = False,
     ) -> Self:
         """Sort landmarks by their pivots; drop those in the span of others."""
-        if for_products or not kernel.accepts_sparse:
-            points = dense(points)
+        points = points if kernel.accepts_sparse and not for_products else dense(points)
         if for_products:
             pivots = self._factorize_leading(
                 kernel.diag(points), lambda pivot: kernel(points, points[pivot : pivot + 1])[:, 0]
