@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.alpha_choice.paths import Path
 from experiments.scaffold import Array
-from mercer.selection.leave_landmark_out import FEW
+from mercer.leaving_out.leave_one_out import FEW
 
 #: Rows of the sampled leave-one-out.
 SAMPLE = 2000

@@ -11,10 +11,11 @@ from experiments.scaffold import Array
 from experiments.scaffold.data import Split
 from mercer import FullKernel, KernelClassifier, KernelRegressor, KFold, Landmarks
 from mercer.kernels import Kernel
+from mercer.leaving_out import fold_errors
+from mercer.leaving_out.leave_one_out import RowFormula
 from mercer.refit import system_of_fit
 from mercer.request import Request
 from mercer.selection import default_alphas
-from mercer.selection.leave_one_out import LeftOutFormula
 from mercer.systems import KernelMatrixSystem, MomentSystem
 
 #: Folds that are kept; 5 folds are pairs of them.
@@ -125,7 +126,7 @@ def moment_rows(
         formula.coordinates(basis.orthogonalized(part.X_test[at : at + BLOCK])) @ formula.solutions
         for at in range(0, len(part.X_test), BLOCK)
     ]
-    left_out = LeftOutFormula.of(system, alphas).errors(H, Y, np.ones(len(Y)))
+    left_out = RowFormula.of(system, alphas).errors(H, Y, np.ones(len(Y)), np.full(len(Y), -1))
     shape = (len(part.X_test), len(alphas), Y.shape[1])
     return leverage, left_out, np.vstack(predicted).reshape(shape) + system.mean_y
 
@@ -180,11 +181,11 @@ def fold_paths(
 ) -> tuple[Array, Array]:
     """Return the errors on folds, and on half as many folds of twice the size."""
     rng = np.random.default_rng(seed)
-    many = system.fold_errors(FOLDS, alphas, rng)
+    many = fold_errors(system, FOLDS, alphas, rng)
     if isinstance(system, MomentSystem):
         pairs = [a + b for a, b in zip(system.folds[::2], system.folds[1::2], strict=True)]
         system = MomentSystem(pairs, system.basis, system.intercept, system.units)
-    return many, system.fold_errors(FOLDS // 2, alphas, rng)
+    return many, fold_errors(system, FOLDS // 2, alphas, rng)
 
 
 def wrong(predicted: Array, Y: Array) -> Array:

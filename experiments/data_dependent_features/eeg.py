@@ -129,7 +129,7 @@ def fit(
 
     Every shard has as many rows with labels as the others, and as many without.
     """
-    settings: dict[str, Any] = {"metric": None, "scale": None}
+    settings: dict[str, Any] = {"metric": None, "scale": None, "calibration": None}
     if shards > 1:
         settings["combine"] = "average"
     model = KernelClassifier(Gaussian(BANDWIDTH), GivenFeatures(features), alpha, **settings)

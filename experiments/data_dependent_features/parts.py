@@ -56,6 +56,8 @@ class Size:
     penalty_partitions: tuple[int, ...] = (10, 100)
     reading_splits: tuple[int, ...] = tuple(range(10))  # as many as in the paper
     reading_partitions: tuple[int, ...] = tuple(range(10, 101, 10))
+    published_splits: int = 6
+    published_components: tuple[int, ...] = (14, 28, 56, 112, 224, 448, 896)
     made_up_repeats: int = made_up.TRIALS
     made_up_partitions: tuple[int, ...] = made_up.PARTITIONS
 
@@ -76,6 +78,8 @@ SMALL = Size(
     penalty_partitions=(4,),
     reading_splits=(0, 1),
     reading_partitions=(4, 10),
+    published_splits=2,
+    published_components=(14, 28),
     made_up_repeats=3,
     made_up_partitions=(1, 30),
 )

@@ -19,6 +19,7 @@ from experiments.data_dependent_features.eeg import (
 from experiments.data_dependent_features.made_up import SHARED_ALPHA, break_even
 from experiments.data_dependent_features.measured import Excess, Measured
 from experiments.data_dependent_features.parts import PLAIN_SEMI, SEMI, SUPERVISED
+from experiments.data_dependent_features.published_tables import published
 from experiments.data_dependent_features.reading_tables import readings
 from experiments.scaffold.records import select, values
 from experiments.scaffold.tables import Table, page
@@ -37,6 +38,7 @@ def markdown(found: Mapping[str, Sequence[Any]]) -> str:
     )
     texts: list[str] = []
     sections: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
+        "published": ("Figures 9 to 11 in the setting of the published code", published),
         "readings": ("Figures 9 to 11 by what the paper may mean", readings),
         "features": ("Features that rows choose, alpha = 2^-10, with an intercept", features),
         "unlabeled": ("Rows without labels, alpha = 2^-10, with an intercept", unlabeled),

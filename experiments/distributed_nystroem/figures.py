@@ -7,20 +7,22 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from experiments.distributed_nystroem.methods import METHODS
 from experiments.distributed_nystroem.summary import (
     Crossing,
     Study,
+    authors_crossing,
     centers_crossing,
     crossing_text,
     errors,
     mean_and_deviation,
+    number,
     partitions_crossing,
 )
 from experiments.distributed_nystroem.trials import (
-    FIGURE_1_CENTERS,
     IN_FIGURE_1,
     Point,
     Results,
@@ -28,52 +30,64 @@ from experiments.distributed_nystroem.trials import (
     by_partitions,
     by_rows,
 )
-from experiments.scaffold.figures import BLUE, GRAY, GREEN, ORANGE, PURPLE, log_x, panels, short
+from experiments.scaffold.figures import (
+    BLUE,
+    GRAY,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    log_x,
+    panels,
+    short,
+)
+from experiments.scaffold.stored import draw_behind, stored
 
 COLOR = {
     "DNystroem": BLUE,
     "DC-NY": ORANGE,
     "DKRR": PURPLE,
-    "DC-RF": GREEN,
+    "DC-RF": SKY,
+    "DC-RF2": GREEN,
     "Nystroem": BLUE,
-    "RF": GREEN,
+    "RF": SKY,
+    "RF2": GREEN,
 }
-MARKER = {"DNystroem": "o", "DC-NY": "s", "DKRR": "^", "DC-RF": "D", "Nystroem": "", "RF": ""}
+MARKER = {"DNystroem": "o", "DC-NY": "s", "DKRR": "^", "DC-RF": "D", "DC-RF2": "D"}
 
 
 def draw_partitions(study: Study) -> Figure:
     """Draw errors against the number of partitions (figure 5)."""
-    drawn = [
-        (name, centers)
-        for name, problem in study.problems.items()
-        for centers in problem.at_centers
-    ]
-    figure, cells = _panels(len(drawn))
-    for axes, (name, centers) in zip(cells, drawn, strict=False):
-        problem = study.problems[name]
+    figure, cells = _panels(len(study.problems))
+    for axes, (part, problem) in zip(cells, study.problems.items(), strict=False):
+        results = study.results[part]
         for method in METHODS:
-            curve = by_partitions(problem, method, centers)
-            _draw(axes, problem.partitions, study.results[name], curve, method)
-        paper = problem.paper_partitions if centers == 500 else 0
-        crossing = partitions_crossing(problem, study.results[name], "DKRR", centers)
-        _finish(axes, f"{name}, M = {centers}", "partitions m")
-        _mark(axes, paper, crossing)
-    _legend(cells, len(drawn))
+            _draw(axes, problem.partitions, results, by_partitions(problem, method), method)
+            _behind(axes, study, "5", problem.name, method)
+        title = f"{problem.name}, M = {problem.at_centers}, lambda = {problem.alpha:.0e}"
+        _finish(axes, title.replace("e-0", "e-"), "partitions m", log=True)
+        crossing = partitions_crossing(problem, results, "DKRR")
+        theirs = authors_crossing(study.authors, "5", problem.name, "DKRR")
+        _mark(axes, problem.paper_partitions, theirs, crossing)
+    _legend(cells, len(study.problems))
     return figure
 
 
 def draw_centers(study: Study) -> Figure:
     """Draw errors against the number of centers (figure 6)."""
-    figure, cells = _panels(len(study.problems))
-    for axes, (name, problem) in zip(cells, study.problems.items(), strict=False):
+    problems = {part: one for part, one in study.problems.items() if one.centers}
+    figure, cells = _panels(len(problems))
+    for axes, (name, problem) in zip(cells, problems.items(), strict=False):
         results = study.results[name]
         for method in METHODS:
             _draw(axes, problem.centers, results, by_centers(problem, method), method)
+            _behind(axes, study, "6", name, method)
         title = f"{name}, {problem.at_partitions} partitions"
         _finish(axes, title, "centers M", log=True)
-        log_x(axes, problem.centers[::2])
-        _mark(axes, problem.paper_centers, centers_crossing(problem, results, "DKRR"))
-    _legend(cells, len(study.problems))
+        log_x(axes, [50, 100, 200, 500, 1000])
+        theirs = authors_crossing(study.authors, "6", name, "DKRR")
+        _mark(axes, problem.paper_centers, theirs, centers_crossing(problem, results, "DKRR"))
+    _legend(cells, len(problems))
     return figure
 
 
@@ -87,39 +101,36 @@ def draw_rows(study: Study) -> Figure | None:
     figure, (left, right) = panels((11, 4.4))
     for method in IN_FIGURE_1:
         _draw(left, problem.centers, results, by_centers(problem, method), method)
-    first, second = FIGURE_1_CENTERS
-    for method in IN_FIGURE_1:
-        curve = by_rows(problem, method, first)
-        named = method if method == "DKRR" else f"{method}, M = {first}"
-        _draw(right, problem.samples, results, curve, method, label=named)
-    curve = by_rows(problem, "DNystroem", second)
-    more = {"label": f"DNystroem, M = {second}", "linestyle": ":"}
-    _draw(right, problem.samples, results, curve, "DNystroem", **more)
+        _behind(left, study, "1 left", problem.name, method)
+        _draw(right, problem.samples, results, by_rows(problem, method), method)
+        _behind(right, study, "1 right", problem.name, method)
     rows = problem.train_rows
     _finish(left, f"{problem.name}: {m} shards of {rows // m:,} rows", "centers M", log=True)
-    _finish(right, f"{problem.name}: {m} shards", "training rows N")
-    for axes in (left, right):
-        axes.legend()
+    title = f"{problem.name}: {m} shards, M = {problem.at_centers}"
+    _finish(right, title, "training rows N", log=True)
+    left.legend()
+    right.legend([_pale()], ["the authors' stored means"])
     return figure
 
 
-def _draw(
-    axes: Any, x: Sequence[int], results: Results, curve: list[Point], method: str, **changes: Any
-) -> None:
+def _behind(axes: Any, study: Study, figure: str, name: str, method: str) -> None:
+    curve = stored(study.authors, figure, name, METHODS[method].stored)
+    draw_behind(axes, curve, COLOR[method], scale=100)
+
+
+def _draw(axes: Any, x: Sequence[int], results: Results, curve: list[Point], method: str) -> None:
     mean, spread = mean_and_deviation(100 * errors(results, curve))
     shown = ~np.isnan(mean)
     if not shown.any():
         return
     x, mean, spread = np.asarray(x)[shown], mean[shown], np.nan_to_num(spread[shown])
     color = COLOR[method]
-    settings = {"color": color, "marker": MARKER[method], "label": METHODS[method].label}
-    if method == "DKRR":  # seen around DC-NY, where both are the same
-        settings |= {"markersize": 9, "fillstyle": "none", "zorder": 1.9}
+    settings = {"color": color, "marker": MARKER.get(method), "label": METHODS[method].label}
     if method == "DNystroem":
         settings |= {"zorder": 2.1}
     if not METHODS[method].has_partitions:
         settings |= {"linestyle": "--", "linewidth": 1.2}
-    axes.plot(x, mean, **(settings | changes))
+    axes.plot(x, mean, **settings)
     axes.fill_between(x, mean - spread, mean + spread, color=color, alpha=0.18, linewidth=0)
 
 
@@ -131,25 +142,29 @@ def _finish(axes: Any, title: str, what: str, log: bool = False) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     if log:  # few centers have many times the error of many
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 6, 8)))
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(short)
 
 
-def _mark(axes: Any, paper: int, ours: Crossing) -> None:
-    """Show from where DNystroem is below DKRR: in the paper, and here with its interval."""
+def _mark(axes: Any, paper: int, theirs: float, ours: Crossing) -> None:
+    """Show from where DNystroem is below DKRR: in the text, as stored, and here."""
     told = [f"below DKRR from {crossing_text(ours)}"]
-    if np.isposinf(ours.at):
-        told = ["not below DKRR at the end"]
+    if np.isinf(ours.at):
+        told = ["not below DKRR at the end" if ours.at > 0 else "below DKRR everywhere"]
+    if np.isnan(ours.at):
+        told = []
+    if not np.isnan(theirs):
+        told.append(f"stored: {number(theirs)}")
     if paper:
         axes.axvline(paper, color=GRAY, linewidth=1.4, linestyle="-.")
-        told.append(f"the paper: {paper}")
+        told.append(f"text: {paper}")
     if np.isfinite(ours.at):
         axes.axvline(ours.at, color=BLUE, linewidth=1.4, linestyle="-.")
         low, high = np.clip([ours.low, ours.high], *axes.get_xlim())
         axes.axvspan(low, high, color=BLUE, alpha=0.1, linewidth=0)
     text = f"{axes.get_title(loc='left')}\n{'; '.join(told)}"
-    axes.set_title(text, fontsize=9.5)
+    axes.set_title(text, fontsize=8.5)
 
 
 def _panels(count: int) -> tuple[Figure, list[Any]]:
@@ -168,8 +183,18 @@ def _legend(cells: list[Any], used: int) -> None:
     note = (
         "mean over repeats; bands: one\nstandard deviation between them;\n"
         "upright: where DNystroem passes DKRR,\n"
-        "here (blue, with an interval) and\nin the paper (gray)"
+        "here (blue, with an interval) and\nin the paper's text (gray)"
     )
     cells[used].legend(
-        handles, labels, loc="center left", title=note, title_fontsize=9, alignment="left"
+        [*handles, _pale()],
+        [*labels, "the authors' stored means"],
+        loc="center left",
+        title=note,
+        title_fontsize=9,
+        alignment="left",
     )
+
+
+def _pale() -> Line2D:
+    """Stand for the authors' curves in a legend."""
+    return Line2D([], [], color=GRAY, alpha=0.4, linewidth=6)

@@ -1,15 +1,16 @@
-"""Means over repeats, and where one curve passes below another."""
+"""Means over repeats, and where one curve passes below another, here and in what is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from experiments.distributed_nystroem.problems import Problem
 from experiments.distributed_nystroem.trials import Point, Results, by_centers, by_partitions
 from experiments.scaffold import Array
+from experiments.scaffold.stored import Curve, stored
 
 #: Repeats from which intervals come from drawing them again, and how often that is done.
 ENOUGH, AGAIN = 5, 2000
@@ -17,10 +18,11 @@ ENOUGH, AGAIN = 5, 2000
 
 @dataclass(frozen=True)
 class Study:
-    """The sets that were run, and their results."""
+    """The sets that were run, their results, and the authors' own curves."""
 
     problems: dict[str, Problem]
     results: dict[str, Results]
+    authors: list[Curve] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def mean_and_deviation(rows: Array) -> tuple[Array, Array]:
     return np.array(mean), np.array(spread)
 
 
-def passes(x: Sequence[int], ours: Array, theirs: Array) -> float:
+def passes(x: Sequence[float], ours: Array, theirs: Array) -> float:
     """Return from where ours is below theirs for good, on lines between the points.
 
     >>> passes((10, 20, 30), np.array([3.0, 2.0, 1.0]), np.array([2.0, 1.5, 1.5]))
@@ -73,11 +75,9 @@ def passes(x: Sequence[int], ours: Array, theirs: Array) -> float:
     return float(x[last] + share * (x[last + 1] - x[last]))
 
 
-def partitions_crossing(problem: Problem, results: Results, method: str, centers: int) -> Crossing:
+def partitions_crossing(problem: Problem, results: Results, method: str) -> Crossing:
     """Return m from which DNystroem is better than another method (figure 5)."""
-    ours, theirs = (
-        errors(results, by_partitions(problem, name, centers)) for name in ("DNystroem", method)
-    )
+    ours, theirs = (errors(results, by_partitions(problem, name)) for name in ("DNystroem", method))
     return _crossing(problem.partitions, ours, theirs)
 
 
@@ -85,6 +85,14 @@ def centers_crossing(problem: Problem, results: Results, method: str) -> Crossin
     """Return M from which DNystroem is better than another method (figure 6)."""
     ours, theirs = (errors(results, by_centers(problem, name)) for name in ("DNystroem", method))
     return _crossing(problem.centers, ours, theirs)
+
+
+def authors_crossing(authors: list[Curve], figure: str, name: str, method: str) -> float:
+    """Return the same for the authors' stored means: NaN where they have none."""
+    ours, theirs = (stored(authors, figure, name, one) for one in ("DNystroem", method))
+    if ours is None or theirs is None:
+        return np.nan
+    return passes(ours.x, np.array(ours.error), np.array(theirs.error))
 
 
 def _crossing(x: Sequence[int], ours: Array, theirs: Array) -> Crossing:
@@ -114,11 +122,12 @@ def crossing_text(crossing: Crossing) -> str:
     '13 (10 to never)'
     """
     if crossing.low == crossing.high or np.isnan(crossing.at):
-        return _number(crossing.at)
-    return f"{_number(crossing.at)} ({_number(crossing.low)} to {_number(crossing.high)})"
+        return number(crossing.at)
+    return f"{number(crossing.at)} ({number(crossing.low)} to {number(crossing.high)})"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return where curves cross."""
     if np.isnan(value):
         return "-"
     if np.isinf(value):

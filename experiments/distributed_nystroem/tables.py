@@ -1,4 +1,4 @@
-"""What was measured, as Markdown for people and as CSV for programs."""
+"""What was measured, beside what the authors stored, as Markdown and as CSV."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from experiments.distributed_nystroem.methods import METHODS
-from experiments.distributed_nystroem.problems import Problem
 from experiments.distributed_nystroem.summary import (
     ENOUGH,
     Crossing,
     Study,
+    authors_crossing,
     centers_crossing,
     crossing_text,
     errors,
     mean_and_deviation,
+    number,
     partitions_crossing,
 )
 from experiments.distributed_nystroem.trials import (
-    FIGURE_1_CENTERS,
+    IN_FIGURE_1,
     Point,
     Results,
     by_centers,
@@ -27,9 +28,22 @@ from experiments.distributed_nystroem.trials import (
     by_rows,
 )
 from experiments.scaffold.records import csv_text
+from experiments.scaffold.stored import stored
 from experiments.scaffold.tables import Table, marked, page
 
-CROSSING_COLUMNS = ("set", "varied", "fixed", "against", "paper", "measured", "low", "high")
+#: Where the authors' curves come from.
+SOURCE = "github.com/superlj666/DNystroem, folder results"
+CROSSING_COLUMNS = (
+    "set",
+    "varied",
+    "fixed",
+    "against",
+    "text",
+    "stored",
+    "measured",
+    "low",
+    "high",
+)
 
 
 def markdown(study: Study) -> str:
@@ -37,9 +51,9 @@ def markdown(study: Study) -> str:
     found = study.results
     repeats = ", ".join(f"{len({seed for _, seed in found[name]})} ({name})" for name in found)
     about = (
-        "Error rates on the "
-        "test rows in percent: means over repeats and standard deviations between them. "
-        f"Repeats: {repeats}. What they show is in the [README](README.md)."
+        "Error rates on the test rows in percent: means over repeats and standard deviations "
+        f"between them. Repeats: {repeats}. After the bar: the mean that the authors have stored "
+        f"({SOURCE}). What they show is in the [README](README.md)."
     )
     parts = [
         "## Where DNystroem passes the others",
@@ -51,102 +65,123 @@ def markdown(study: Study) -> str:
         "told, or not measured.",
         marked("crossings", crossings_table(study)),
     ]
-    for name, problem in study.problems.items():
-        results = found[name]
-        for centers in problem.at_centers:
-            curves = {label(method): by_partitions(problem, method, centers) for method in METHODS}
-            parts += [
-                f"## {name}: error against the number of partitions, M = {centers} (figure 5)",
-                marked(
-                    f"{name} partitions {centers}",
-                    curves_table("m", problem.partitions, results, curves),
-                ),
-            ]
-        curves = {label(method): by_centers(problem, method) for method in METHODS}
-        parts += [
-            f"## {name}: error against the number of centers, "
-            f"{problem.at_partitions} partitions (figure 6)",
-            marked(f"{name} centers", curves_table("M", problem.centers, results, curves)),
-        ]
-        if problem.samples:
-            parts += [
-                f"## {name}: error against the number of training rows, "
-                f"{problem.at_partitions} partitions (figure 1, right)",
-                marked(
-                    f"{name} rows",
-                    curves_table("N", problem.samples, results, rows_curves(problem)),
-                ),
-            ]
+    for part, problem in study.problems.items():
+        name = problem.name
+        for mark, title, head, figure, x, curves in (
+            (
+                "partitions",
+                f"the number of partitions, M = {problem.at_centers}, "
+                f"lambda = {problem.alpha:g} (figure 5)",
+                "m",
+                "5",
+                problem.partitions,
+                {method: by_partitions(problem, method) for method in METHODS},
+            ),
+            (
+                "centers",
+                f"the number of centers, {problem.at_partitions} partitions (figure 6)",
+                "M",
+                "6",
+                problem.centers,
+                {method: by_centers(problem, method) for method in METHODS},
+            ),
+            (
+                "rows",
+                f"the number of training rows, {problem.at_partitions} partitions, "
+                f"M = {problem.at_centers} (figure 1, right)",
+                "N",
+                "1 right",
+                problem.samples,
+                {method: by_rows(problem, method) for method in IN_FIGURE_1},
+            ),
+        ):
+            if x:
+                table = curves_table(study, part, figure, head, x, curves)
+                parts += [f"## {name}: error against {title}", marked(f"{part} {mark}", table)]
     return page("distributed_nystroem", about, *parts)
 
 
 def label(method: str) -> str:
     """Return a short name for the head of a column."""
-    return METHODS[method].label.split(",")[0] + (
-        "" if METHODS[method].has_partitions else " (m = 1)"
-    )
-
-
-def rows_curves(problem: Problem) -> dict[str, list[Point]]:
-    """Return the curves of figure 1, right."""
-    first, *_ = FIGURE_1_CENTERS
-    return {
-        **{
-            f"DNystroem, M = {centers}": by_rows(problem, "DNystroem", centers)
-            for centers in FIGURE_1_CENTERS
-        },
-        f"DC-NY, M = {first}": by_rows(problem, "DC-NY", first),
-        "DKRR": by_rows(problem, "DKRR", first),
-    }
+    return METHODS[method].label.split(",")[0] + {
+        "DC-RF": ", 1/sigma",
+        "DC-RF2": ", 1/sigma²",
+        "Nystroem": " (m = 1)",
+        "RF": ", 1/sigma (m = 1)",
+        "RF2": ", 1/sigma² (m = 1)",
+    }.get(method, "")
 
 
 def curves_table(
-    head: str, x: Sequence[int], results: Results, curves: Mapping[str, list[Point]]
+    study: Study,
+    part: str,
+    figure: str,
+    head: str,
+    x: Sequence[int],
+    curves: Mapping[str, list[Point]],
 ) -> Table:
     """Return one column a curve and one row a value of x."""
-    columns = [_cells(results, curve) for curve in curves.values()]
-    table = Table([head, *curves])
+    columns = []
+    for method, curve in curves.items():
+        name = study.problems[part].name
+        theirs = stored(study.authors, figure, name, METHODS[method].stored)
+        columns.append(
+            [
+                cell
+                if theirs is None or np.isnan(theirs.at(value))
+                else f"{cell} / {100 * theirs.at(value):.2f}"
+                for value, cell in zip(x, _cells(study.results[part], curve), strict=True)
+            ]
+        )
+    table = Table([head, *map(label, curves)])
     for value, *cells in zip(x, *columns, strict=True):
         table.add([str(value), *cells])
     return table
 
 
 def crossings_table(study: Study) -> Table:
-    """Return the crossings of both figures beside the paper's."""
-    table = Table(["set", "varied", "fixed", "DNystroem passes", "paper", "measured"])
-    for row in _crossings(study):
-        name, varied, fixed, against, paper, crossing = row
+    """Return the crossings of both figures beside the authors'."""
+    table = Table(
+        ["set", "varied", "fixed", "DNystroem passes", "text", "authors' stored means", "measured"]
+    )
+    for name, varied, fixed, against, paper, authors, crossing in _crossings(study):
         said = str(paper) if paper else "-"
-        table.add([name, varied, fixed, against, said, crossing_text(crossing)])
+        measured = crossing_text(crossing)
+        table.add([name, varied, fixed, against, said, number(authors), measured])
     return table
 
 
 def crossings_csv(study: Study) -> str:
-    """Return the same as CSV: inf is never, -inf is always."""
-    rows = (
-        [*row, *(f"{value:.4g}" for value in (crossing.at, crossing.low, crossing.high))]
-        for *row, crossing in _crossings(study)
-    )
+    """Return the same as CSV: inf is never, -inf is always, and nothing is not told."""
+    rows = []
+    for *row, authors, crossing in _crossings(study):
+        found = authors, crossing.at, crossing.low, crossing.high
+        rows.append([*row, *("" if np.isnan(value) else f"{value:.4g}" for value in found)])
     return csv_text(CROSSING_COLUMNS, rows)
 
 
-def _crossings(study: Study) -> list[tuple[str, str, str, str, int, Crossing]]:
+def _crossings(study: Study) -> list[tuple[str, str, str, str, int, float, Crossing]]:
     rows, problems, found = [], study.problems, study.results
+    for part, problem in problems.items():
+        name, fixed = problem.name, f"M = {problem.at_centers}"
+        if problem.part:
+            fixed += f", lambda = {problem.alpha:g}"
+        for method in ("DC-NY", "DKRR"):
+            theirs = authors_crossing(study.authors, "5", name, method)
+            crossing = partitions_crossing(problem, found[part], method)
+            rows.append((name, "m", fixed, method, problem.paper_partitions, theirs, crossing))
     for name, problem in problems.items():
-        for centers in problem.at_centers:
-            paper = problem.paper_partitions if centers == 500 else 0  # all of figure 5
-            for method in ("DC-NY", "DKRR"):
-                crossing = partitions_crossing(problem, found[name], method, centers)
-                rows.append((name, "m", f"M = {centers}", method, paper, crossing))
-    for name, problem in problems.items():
+        if not problem.centers:
+            continue
         fixed = f"m = {problem.at_partitions}"
         for method, paper in (("DC-NY", 0), ("DKRR", problem.paper_centers)):
+            theirs = authors_crossing(study.authors, "6", name, method)
             crossing = centers_crossing(problem, found[name], method)
-            rows.append((name, "M", fixed, method, paper, crossing))
+            rows.append((name, "M", fixed, method, paper, theirs, crossing))
     return rows
 
 
-def _cells(results: Results, curve: list[Point]) -> Table:
+def _cells(results: Results, curve: list[Point]) -> list[str]:
     cells = []
     for mean, spread in zip(*mean_and_deviation(100 * errors(results, curve)), strict=True):
         deviation = "" if np.isnan(spread) else f" ± {spread:.2f}"

@@ -17,13 +17,11 @@ from mercer import MercerWarning
 
 #: The methods of figure 1.
 IN_FIGURE_1 = ("DNystroem", "DC-NY", "DKRR")
-#: Numbers of centers of DNystroem in figure 1, right; the first is that of DC-NY.
-FIGURE_1_CENTERS = (500, 1000)
 
 
 @dataclass(frozen=True, order=True)
 class Point:
-    """A method at some m, M and N; m is 1 and M is 0 where it has none."""
+    """A method at some m, M and N; m is 1 and M is 0 where it has none, or has all rows."""
 
     method: str
     partitions: int
@@ -64,13 +62,13 @@ def as_results(trials: Iterable[Trial]) -> Results:
 def point(method: str, partitions: int, centers: int, rows: int) -> Point:
     """Return where a method is measured, under the one name of what is the same.
 
-    With a center at each row of a shard, DC-NY is DKRR, and not fitted again.
+    With a center at each row of a shard, DC-NY has the exact kernel, and is not fitted again.
 
     >>> point("DC-NY", partitions=20, centers=500, rows=7291)
-    Point(method='DKRR', partitions=20, centers=0, rows=7291)
+    Point(method='DC-NY', partitions=20, centers=0, rows=7291)
     """
     if method == "DC-NY" and centers >= -(-rows // partitions):
-        method = "DKRR"
+        centers = 0
     known = METHODS[method]
     return Point(
         method,
@@ -80,9 +78,10 @@ def point(method: str, partitions: int, centers: int, rows: int) -> Point:
     )
 
 
-def by_partitions(problem: Problem, method: str, centers: int) -> list[Point]:
+def by_partitions(problem: Problem, method: str) -> list[Point]:
     """Return the points of a curve of figure 5."""
-    return [point(method, m, centers, problem.train_rows) for m in problem.partitions]
+    rows, M = problem.train_rows, problem.at_centers
+    return [point(method, m, M, rows) for m in problem.partitions]
 
 
 def by_centers(problem: Problem, method: str) -> list[Point]:
@@ -91,21 +90,19 @@ def by_centers(problem: Problem, method: str) -> list[Point]:
     return [point(method, m, centers, rows) for centers in problem.centers]
 
 
-def by_rows(problem: Problem, method: str, centers: int) -> list[Point]:
+def by_rows(problem: Problem, method: str) -> list[Point]:
     """Return the points of a curve of figure 1, right."""
-    return [point(method, problem.at_partitions, centers, rows) for rows in problem.samples]
+    m, M = problem.at_partitions, problem.at_centers
+    return [point(method, m, M, rows) for rows in problem.samples]
 
 
 def points(problem: Problem) -> list[Point]:
     """Return every point of every figure, once."""
     found: list[Point] = []
     for method in METHODS:
-        for centers in problem.at_centers:
-            found += by_partitions(problem, method, centers)
-        found += by_centers(problem, method)
+        found += by_partitions(problem, method) + by_centers(problem, method)
     for method in IN_FIGURE_1:
-        for centers in FIGURE_1_CENTERS if method == "DNystroem" else FIGURE_1_CENTERS[:1]:
-            found += by_rows(problem, method, centers)
+        found += by_rows(problem, method)
     return sorted(set(found), key=order)
 
 

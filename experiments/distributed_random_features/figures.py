@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from experiments.distributed_random_features.as_stored import AUTHORS_ROWS, SHARDS
 from experiments.distributed_random_features.by_shards import OF_ALL, OF_MEAN, OF_SHARD
 from experiments.distributed_random_features.measured import Measured
 from experiments.distributed_random_features.problems import PROBLEMS, Problem
@@ -22,6 +23,7 @@ from experiments.distributed_random_features.summary import slope
 from experiments.scaffold import Array
 from experiments.scaffold.figures import BLUE, GRAY, INK, ORANGE, PURPLE, log_x, panels, room
 from experiments.scaffold.records import columns, select
+from experiments.scaffold.stored import Curve
 
 COLOR = {
     "KRR": PURPLE,
@@ -133,45 +135,81 @@ def _draw_series(
     axes.set_title("DKRR-RF by the number of harmonics")
 
 
-def draw_real(found: Sequence[Measured], by_shards: Sequence[Measured], chosen: RealSet) -> Figure:
-    """Draw the error against M and against m, and its rise with m (figures 12 to 14)."""
+def draw_real(
+    found: Sequence[Measured],
+    by_shards: Sequence[Measured],
+    as_stored: Sequence[Measured],
+    authors: Sequence[Curve],
+    chosen: RealSet,
+) -> Figure:
+    """Draw the error against M, against rows of a shard, and its rise with m (figures 12 to 14)."""
     figure, (left, middle, right) = _panels(3)
+    behind = {curve.method: curve for curve in authors}
+    pale: dict[str, Any] = {"color": COLOR["DKRR-RF"], "linewidth": 6, "alpha": 0.28}
+    look: dict[str, Any] = {"color": COLOR["DKRR-RF"], "marker": "o", "capsize": 2}
+    rows = select(as_stored, group=FEATURES)
+    if rows:
+        local = rows[0].rows / rows[0].shards
+        M, mean, sd = columns(rows, "components", "error", "error_sd")
+        left.errorbar(M, mean, sd, label=f"shards of {local:.0f} rows, as authors", **look)
+    named = {**pale, "label": "the authors' stored means, 500 shards"}
+    _behind(left, behind.get(FEATURES), lambda x: x, (50, 1500), named)
     rows = select(found, group=FEATURES, method="DKRR-RF")
     if rows:
         M, mean, sd = columns(rows, "components", "error", "error_sd")
-        look: dict[str, Any] = {"color": COLOR["DKRR-RF"], "marker": "o", "capsize": 2}
-        left.errorbar(M, mean, sd, label="DKRR-RF", **look)
-        left.set_title(f"{chosen.name}: {rows[0].rows:,} rows, m = {FIXED_SHARDS}")
+        text = {**look, "color": PURPLE, "marker": "s"}
+        left.errorbar(M, mean, sd, label=f"m = {FIXED_SHARDS}, as the text", **text)
     for row in select(found, group=FEATURES, method="DKRR"):
-        left.axhline(row.error, color=COLOR["DKRR"], linestyle="--", label="KRR-DC")
-    at = chosen.paper_components
-    left.axvline(at, color=GRAY, linestyle=":", label=f"knee in the paper, M = {at}")
+        name = f"KRR-DC, m = {FIXED_SHARDS}"
+        left.axhline(row.error, color=COLOR["DKRR"], linestyle="--", label=name)
+    left.set_title(chosen.name)
     left.set_xlabel("random features M")
-    low, high = left.get_ylim()
-    left.set_ylim(low - 0.05 * (high - low), high)  # no line on the frame
-    left.legend(loc="upper right")
-    for reading, look in READING_LOOK.items():
-        rows = select(by_shards, group=reading)
-        if not rows:
-            continue
-        m, mean, sd = columns(rows, "shards", "error", "error_sd")
-        name = f"$\\lambda$ against the {reading}"
-        right.plot(m, 100 * (mean / mean[0] - 1), label=name, **look)
-        if reading != OF_MEAN:
-            middle.errorbar(m, mean, sd, capsize=2, label=name, **look)
+    rows = select(as_stored, group=SHARDS) or select(by_shards, group=OF_SHARD)
+    if rows:
+        n, m, mean, sd = columns(rows, "rows", "shards", "error", "error_sd")
+        middle.errorbar(n / m, mean, sd, label=f"{rows[0].rows:,} rows", **look)
+        _behind(middle, behind.get(SHARDS), lambda x: AUTHORS_ROWS / x, (0, np.inf), pale)
+        middle.set_xscale("log")
+        middle.invert_xaxis()
+        middle.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     middle.set_title(f"M = {FIXED_COMPONENTS}")
-    right.set_title("Rise over one shard")
-    right.set_ylabel("% of the error at m = 1")
+    middle.set_xlabel("rows of a shard (more shards to the right)")
     for axes in (left, middle):
         axes.set_ylabel("share of test rows in the wrong class")
-    for axes in (middle, right):
-        paper = chosen.paper_shards
-        axes.axvline(paper, color=GRAY, linestyle=":", label=f"knee in the paper, m = {paper}")
-        log_x(axes, [1, 5, 10, 50, 100, 500])
-        axes.set_xlabel("shards m")
-        room(axes, 0.35)
-        axes.legend(loc="upper left")
+        low, high = axes.get_ylim()
+        axes.set_ylim(low - 0.05 * (high - low), high)  # no line on the frame
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(loc="upper right" if axes is left else "upper left")
+    for reading, style in READING_LOOK.items():
+        rows = select(by_shards, group=reading)
+        if rows:
+            m, mean = columns(rows, "shards", "error")
+            name = f"$\\lambda$ against the {reading}"
+            right.plot(m, 100 * (mean / mean[0] - 1), label=name, **style)
+    right.set_title("Rise over one shard")
+    right.set_ylabel("% of the error at m = 1")
+    paper = chosen.paper_shards
+    right.axvline(paper, color=GRAY, linestyle=":", label=f"knee in the text, m = {paper}")
+    log_x(right, [1, 5, 10, 50, 100, 500])
+    right.set_xlabel("shards m")
+    room(right, 0.35)
+    right.legend(loc="upper left")
     return figure
+
+
+def _behind(
+    axes: Any,
+    curve: Curve | None,
+    at: Callable[[Array], Array],
+    limits: tuple[float, float],
+    look: dict[str, Any],
+) -> None:
+    """Draw what the authors have stored, within the limits of what was measured here."""
+    if curve is None:
+        return
+    x, y = at(np.array(curve.x)), np.array(curve.error)
+    shown = (limits[0] <= x) & (x <= limits[1])
+    axes.plot(x[shown], y[shown], zorder=1.5, **{"label": "the authors' stored means", **look})
 
 
 def _panels(count: int, width: float | None = None) -> tuple[Figure, Any]:

@@ -99,7 +99,7 @@ class Problem:
 
     def by_harmonics(self, model: KernelRegressor) -> float:
         """Return the same from the harmonics of a model, however many there are."""
-        kernel, coefficients = model.kernel_, model.coef_[:, 0]
+        kernel, coefficients = model.kernel_, model.dual_coef_[:, 0]
         if hasattr(model.basis_, "features_"):
             functions: CutFeatures = model.basis_.features_
             knots, order = functions.knots, functions.order

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from experiments.distributed_random_features.as_stored import (
+    AUTHORS_ROWS,
+    SHARDS,
+    SOURCE,
+    STORED,
+    same_rows,
+)
 from experiments.distributed_random_features.by_shards import BY_SHARDS, READINGS
 from experiments.distributed_random_features.measured import Measured
 from experiments.distributed_random_features.real import (
@@ -21,6 +28,7 @@ from experiments.distributed_random_features.summary import (
     most_shards,
 )
 from experiments.scaffold.records import select, values
+from experiments.scaffold.stored import Curve
 from experiments.scaffold.tables import Table
 
 LABEL = {"KRR": "KRR", "DKRR": "KRR-DC", "KRR-RF": "KRR-RF", "DKRR-RF": "DKRR-RF"}
@@ -29,13 +37,14 @@ PAPER_ROWS = 250_000
 Parts = Mapping[str, Sequence[Measured]]
 
 
-def real_data(parts: Parts) -> list[str]:
+def real_data(parts: Parts, authors: Sequence[Curve] = ()) -> list[str]:
     """Return all sections."""
     texts = ["## Knees (figures 12 to 14)", *knees_in_m(parts), *knees_in_M(parts)]
     for name, chosen in SETS.items():
         texts.append(f"## {name} (figure {chosen.figure})")
         found = against_M([*parts.get(name, []), *parts.get(name + EXACT, [])])
         found += against_m(parts.get(name + BY_SHARDS, []))
+        found += as_stored(parts.get(name + STORED, []), select(authors, name=name))
         texts += found or [f"Not run: {name} was not at hand."]
     return texts
 
@@ -116,6 +125,33 @@ def against_m(rows: Sequence[Measured]) -> list[str]:
         f"{rows[0].trials} trials; m = 1 is KRR-RF."
     )
     return [text, str(table)]
+
+
+def as_stored(rows: Sequence[Measured], authors: Sequence[Curve]) -> list[str]:
+    """Return errors in the setting of the authors' code beside their stored means."""
+    if not rows:
+        return []
+    texts = []
+    for group, varied in ((FEATURES, "components"), (SHARDS, "shards")):
+        table = Table(["M" if group == FEATURES else "m", "rows a shard", "error", "stored"])
+        theirs = {
+            round(x if group == FEATURES else same_rows(rows[0].rows, int(x))): value
+            for curve in select(authors, method=group)
+            for x, value in reversed(list(zip(curve.x, curve.error, strict=True)))
+            if group == FEATURES or rows[0].rows / AUTHORS_ROWS * x > 0.5  # else larger shards
+        }
+        for row in select(rows, group=group):
+            x = getattr(row, varied)
+            said = f"{theirs[x]:.4f}" if x in theirs else "-"
+            table.add([str(x), f"{row.rows / row.shards:.0f}", error(row), said])
+        held = f"{rows[0].shards} shards" if group == FEATURES else f"M = {FIXED_COMPONENTS}"
+        texts += [
+            f"In the setting of the authors' code: {rows[0].rows} rows, {rows[0].trials} repeats, "
+            f"{held}; beside the means that they have stored ({SOURCE}) for shards of as many "
+            "rows.",
+            str(table),
+        ]
+    return texts
 
 
 def error(row: Measured) -> str:

@@ -18,10 +18,11 @@ from experiments.distributed_random_features.simulated import (
 from experiments.distributed_random_features.simulated import group as group_name
 from experiments.distributed_random_features.summary import slope
 from experiments.scaffold.records import select
+from experiments.scaffold.stored import Curve
 from experiments.scaffold.tables import Table, page
 
 
-def markdown(parts: Mapping[str, Sequence[Measured]]) -> str:
+def markdown(parts: Mapping[str, Sequence[Measured]], authors: Sequence[Curve] = ()) -> str:
     """Return all tables of the parts that were run, by the names of their files."""
     about = (
         "Means over "
@@ -40,7 +41,7 @@ def markdown(parts: Mapping[str, Sequence[Measured]]) -> str:
         texts += ["## Rates by harmonics and constants", *series([*parts["series"], *simulated])]
     if parts.get("constants"):
         texts += ["## Rate of DKRR-RF by the constant C", *constants(parts["constants"])]
-    return page("distributed_random_features", about, *texts, *real_data(parts))
+    return page("distributed_random_features", about, *texts, *real_data(parts, authors))
 
 
 def rates(found: Sequence[Measured]) -> list[str]:

@@ -27,7 +27,7 @@ PARTS = {
 def read(folder: Path, size: Size) -> Results:
     """Return what each part has kept, and the least errors on the simulated test rows."""
     return Results(
-        {part: from_csv(folder / f"{part}.csv", Measured) for part in PARTS},
+        {part: from_csv(folder / f"{part}.csv", Measured) for part in (*PARTS, "jester_scaled")},
         {part: from_csv(folder / f"{part}_chosen.csv", Chosen) for part in PARTS},
         {
             f"q = {q}": simulated.least_of_draws(size.repeats, q, size.rows)
@@ -38,7 +38,7 @@ def read(folder: Path, size: Size) -> Results:
 
 EXPERIMENT = Experiment(
     __file__,
-    {name: parts.kept(run) for name, run in PARTS.items()},
+    {name: parts.kept(run) for name, run in PARTS.items()} | {"jester_scaled": parts.jester_scaled},
     read,
     {
         "results.md": markdown,

@@ -39,6 +39,8 @@ FUNCTION_SHARDS, FUNCTION_ROUNDS = (2, 10, 30), (2, 8)
 #: PrintedTable 4.
 TABLE_4_COMPONENTS = 150
 SIMULATED_4, REAL_4 = "simulated, q = 3", "movielens, p = 60"
+#: By what ratings of Jester are divided beside table 3, and how many test reviewers it has.
+UNITS, REVIEWERS = (10.0, 50.0), ratings.SETS["jester"].reviewers
 #: Draws of simulated rows.
 REPEATS, FUNCTION_REPEATS = 5, 1
 #: Random features, and most rows, by which bandwidth and lambda of the figures are chosen.
@@ -297,6 +299,29 @@ def real(name: str, size: Size, progress: Progress) -> Both:
     problems = rating_problems(name, size, cells, progress)
     chosen = [one for problem in problems for one in chosen_for(name, problem)]
     return repeat(name, problems, cells, progress), chosen
+
+
+def jester_scaled(job: Job) -> Kept:
+    """Measure table 3 without rounds, with the ratings of reference reviewers in other units.
+
+    Ratings run from -10 to 10, so that rows of 300 columns are farther apart than the widest
+    bandwidth of the paper's grid.
+    """
+    table = TABLES["jester"]
+    cells = [Cell("LSRank"), *(Cell(EXACT_RF, m) for m in table.components)]
+    for p in table.shards:
+        cells += [Cell("DRank", 0, p), *(Cell("DRank-RF", m, p) for m in table.components)]
+    found: list[Measured] = []
+    for unit in UNITS:
+        problems: list[Problem] = []
+        for rows, _ in rating_rows("jester", job.size):
+            scaled = replace(rows, X=rows.X / unit, X_test=rows.X_test / unit)
+            choices = choose_each(scaled.X, scaled.y, tuned(cells), job.size.bandwidths)
+            problems.append((scaled, choices))
+            job.progress.count(f"jester / {unit:g}, tuned", len(problems), REVIEWERS)
+        found += repeat(f"jester / {unit:g}", problems, cells, job.progress)
+        job.keep(found)
+    return found
 
 
 def table4(size: Size, progress: Progress) -> Both:

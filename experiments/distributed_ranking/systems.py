@@ -128,7 +128,7 @@ def fit(cell: Cell, rows: Split, choice: Choice, seed: int) -> Trial:
     solution = model.fit_.solution
     stopped = solution.status.name == "DIVERGED"
     made = int(solution.steps) if cell.rounds else 0
-    coefficients = model.coef_[:, 0] if cell.components else None
+    coefficients = model.dual_coef_[:, 0] if cell.components else None
     if stopped and made == 1 and model.combine.start == "zero":
         # No round was kept. The library then returns the average; what is measured are the rounds.
         return Trial(0.5, 0.5, seconds, made, stopped, True, np.zeros_like(coefficients))

@@ -75,6 +75,8 @@ def markdown(results: Results) -> str:
         texts.append(f"## Table {table.number}: {name}")
         rows = found.get(name)
         texts += real(rows, table) if rows else [f"Not run: {name} was not at hand."]
+    if found.get("jester_scaled"):
+        texts += ["## Table 3: jester, ratings in other units", *scaled(found["jester_scaled"])]
     if found.get("table4"):
         for group, key in ((SIMULATED_4, "simulated"), (REAL_4, "movielens")):
             rows = [row for row in found["table4"] if row.group == group]
@@ -82,6 +84,28 @@ def markdown(results: Results) -> str:
                 texts += [f"## Table 4: {group}", *beside_paper(rows, paper.TABLE_4[key])]
     texts += ["## Bandwidth and lambda that cross-validation chose", chosen_table(results.chosen)]
     return page("distributed_ranking", about, *texts)
+
+
+def scaled(rows: Sequence[Measured]) -> list[str]:
+    """Return what units change for the exact kernel and for random features."""
+    groups = list(dict.fromkeys(row.group for row in rows))
+    table = Table(["system", "p", "m", *groups])
+    for first in (row for row in rows if row.group == groups[0]):
+        same = [select(rows, group, first.system) for group in groups]
+        cells = []
+        for found in same:
+            (row,) = (
+                r for r in found if (r.shards, r.components) == (first.shards, first.components)
+            )
+            plus = f", {row.over_exact:+.4f} ± {row.over_exact_se:.4f}"
+            cells.append(f"{row.error:.4f}{plus if row.system != 'LSRank' else ''}")
+        sizes = [first.shards if first.shards > 1 else "", first.components or ""]
+        table.add([first.system, *map(str, sizes), *cells])
+    return [
+        f"Ratings of reference reviewers divided by 10 and by 50; {rows[0].trials} test reviewers. "
+        "Error, and what it is above that of LSRank in the same trials, ± standard error.",
+        str(table),
+    ]
 
 
 def least_table(least: Mapping[str, Least]) -> list[str]:

@@ -112,7 +112,7 @@ def fits(
             bases = {
                 "uniform": Landmarks(landmarks),
                 "leverage at alpha": Landmarks(sampling=data.X[at]),
-                "leverage at M": Landmarks(landmarks, "leverage"),
+                "leverage at M": Landmarks(landmarks, "leverage", alpha="size"),
             }
             for way in WAYS:
                 model = estimator(problem, partitions, seed).set_params(basis=bases[way])
@@ -128,6 +128,7 @@ def estimator(problem: Problem, partitions: int, seed: int) -> KernelClassifier:
         kernel=Gaussian(problem.bandwidth),
         alpha=problem.alpha,
         fit_intercept=False,
+        calibration=None,  # the class of the largest score, as in the paper
         dtype="float64",
         random_state=seed,
         shards=partitions,

@@ -218,7 +218,9 @@ def measured(case: Case, sampling: str, size: int, by: Any = "gcv") -> Found:
         "metric": None,
         "scale": None,
     }
-    model = KernelRegressor(case.kernel, Landmarks(size, sampling), selection=by, **settings)
+    penalty = "size" if sampling in ("leverage", "bless") else None  # suited to M
+    basis = Landmarks(size, sampling, alpha=penalty)
+    model = KernelRegressor(case.kernel, basis, selection=by, **settings)
     start = time.perf_counter()
     model.fit(part.X, part.Y)
     seconds = time.perf_counter() - start

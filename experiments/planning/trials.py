@@ -13,8 +13,7 @@ from experiments.scaffold.data import AbsentError, Split, load
 from experiments.scaffold.runner import Job
 from mercer import KernelClassifier, KernelRegressor, Landmarks, Matern, RandomFeatures
 from mercer.theory import Cluster
-from mercer.theory.shapes import SHAPES
-from mercer.theory.sizing import predicted_error
+from mercer.theory.forecast import SHAPES, predicted_error
 from mercer.theory.system_costs import COSTS, Sizes
 
 
