@@ -19,6 +19,7 @@ from benchmarks import (
     cluster_memory,
     cluster_simulation,
     crossing,
+    default_fits,
     exact,
     full_kernel,
     linear,
@@ -85,6 +86,7 @@ SECTIONS = {
     "columns": Section("Very many columns", wide_data.run),
     "cluster": Section("Memory of workers", cluster_memory.run, None),
     "scaling": Section("Worker processes", scaling.run),
+    "defaults": Section("Default fits on a cluster", default_fits.run),
     "simulation": Section("A cluster, simulated", cluster_simulation.run, 5),
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

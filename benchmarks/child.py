@@ -124,10 +124,10 @@ def exact_fit(
     )
     with measured() as found:
         model.fit(X, y)
-    left = y - alpha * rows * model.coef_[:, 0]
+    left = y - alpha * rows * model.dual_coef_[:, 0]
     for start in range(0, rows, 500):
         block = slice(start, start + 500)
-        left[block] -= kernel(X[block], X) @ model.coef_[:, 0]
+        left[block] -= kernel(X[block], X) @ model.dual_coef_[:, 0]
     return found | {
         "residual": float(np.linalg.norm(left) / np.linalg.norm(y)),
         "steps": model.n_iter_,

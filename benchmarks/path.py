@@ -12,7 +12,7 @@ from experiments.scaffold.timing import interleaved
 from benchmarks.data import ALPHA, BANDWIDTH, FIT_ONLY, LANDMARKS, TRAIN, covtype
 from mercer import Gaussian, KernelRegressor, KFold, Landmarks, LeaveOneOut
 from mercer.datasets import load_letter
-from mercer.systems import decomposition
+from mercer.systems import direct
 
 SELECTIONS: dict[str, object] = {
     "generalized cross-validation": "gcv",
@@ -89,9 +89,9 @@ def in_eigendecompositions(repeats: int) -> list[object]:
 @contextmanager
 def eigenvectors(wanted: bool) -> Iterator[None]:
     """Decompose every system into eigenvectors inside the context, if that is wanted."""
-    smallest = decomposition.BAND_FROM
-    decomposition.BAND_FROM = 10**9 if wanted else smallest
+    smallest = direct.TRIDIAGONAL_FROM
+    direct.TRIDIAGONAL_FROM = 10**9 if wanted else smallest
     try:
         yield
     finally:
-        decomposition.BAND_FROM = smallest
+        direct.TRIDIAGONAL_FROM = smallest
