@@ -10,7 +10,7 @@ PYTHON ?= python3
 BIN    := $(VENV)/bin
 endif
 # How long make fuzz attacks, and how many faults make chaos tries.
-SECONDS ?= 1200
+SECONDS ?= 1800
 TRIALS  ?= 50
 EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_features data_dependent_features \
 	distributed_ranking importance_labelling landmark_sampling learning_to_rank planning uncertainty
@@ -18,7 +18,7 @@ EXPERIMENTS := alpha_choice kernel_conjugate_gradients distributed_random_featur
 # The suite, in a process more than there are cores (tests/conftest.py); the examples of the documentation are among its tests.
 SUITE := $(BIN)/python -m pytest -n logical --dist worksteal
 
-.PHONY: demo test test-all test-core test-release fuzz chaos lint docs benchmarks experiments clean
+.PHONY: demo test test-all test-real test-core test-release fuzz chaos lint docs benchmarks experiments clean
 
 demo: $(VENV)/.cli
 	$(BIN)/mercer demo
@@ -31,6 +31,10 @@ test: $(VENV)/.dev
 test-all: $(VENV)/.dev
 	$(MAKE) -j 2 lint docs
 	$(SUITE) -m "slow or not slow"
+
+# What needs the data sets of the folder MERCER_DATA; all other tests run without them.
+test-real: $(VENV)/.dev
+	$(SUITE) -m real
 
 # What could differ between systems: numbers, files, processes.
 test-core: $(VENV)/.dev

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from mercer.datasets.real import VARIABLE
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 settings.register_profile("same every time", deadline=None, derandomize=True, max_examples=40)
@@ -29,6 +31,22 @@ class OneThread(ThreadpoolController):
 def pytest_xdist_auto_num_workers():
     """Use a process more than there are cores: tests of clusters and servers often wait."""
     return joblib.cpu_count() + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Hide real data from all tests but those of real data: they run as on a fresh clone."""
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("real") is None:
+            patch.delenv(VARIABLE, raising=False)
+        return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Skip tests of real data where there are none: a test downloads nothing."""
+    if item.get_closest_marker("real") is not None and VARIABLE not in os.environ:
+        pytest.skip(f"needs real data: set {VARIABLE} to their folder")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import mercer
+from mercer.estimators.parameters import PARAMETERS
 
 PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PACKAGE = Path(mercer.__file__).parent
-KINDS = ["kernel", "basis", "solver", "combination", "source"]
+KINDS = ["kernel", "basis", "solver", "combination", "source", "parameter"]
 #: Lines of Python that a worked example may have.
 LINES = 40
 
@@ -48,4 +49,14 @@ def test_a_worked_example_is_short_and_runs(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, name, raising=False)
+    known = dict(PARAMETERS)
     importlib.import_module(name)
+    for added in PARAMETERS.keys() - known.keys():
+        del PARAMETERS[added]
+
+
+def test_the_reading_path_exists_and_is_short():
+    path = re.findall(r"^\d\. `([^`]+)`:", section("## Read these seven files first"), re.M)
+    assert len(path) == 7
+    lines = sum(len((PACKAGE / name).read_text(encoding="utf-8").splitlines()) for name in path)
+    assert lines < 1600

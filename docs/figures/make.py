@@ -12,6 +12,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 FIGURES = (
     "overview",
+    "architecture",
     "kernels",
     "alpha_path",
     "early_stopping",

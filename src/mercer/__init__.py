@@ -4,23 +4,17 @@ from mercer.bases import FullKernel, Landmarks, RandomFeatures, Sketch
 from mercer.columns import TableEncoder
 from mercer.combine import Average, ConjugateRounds, ExactSum, NewtonRounds
 from mercer.datasets import load_letter
-from mercer.estimators import (
-    ActiveLearner,
-    ErrorPartsDisplay,
-    ImportanceLabeller,
-    IntervalDisplay,
-    KernelClassifier,
-    KernelRanker,
-    KernelRegressor,
-    MetricDisplay,
-    PlanDisplay,
-    ReliabilityDisplay,
-    ResidualLeverageDisplay,
-    RowsCurveDisplay,
-    SearchDisplay,
-    SizePathDisplay,
-    SolverPathDisplay,
-)
+from mercer.displays.error_parts_display import ErrorPartsDisplay
+from mercer.displays.interval_display import IntervalDisplay
+from mercer.displays.leverage_display import ResidualLeverageDisplay
+from mercer.displays.metric_display import MetricDisplay
+from mercer.displays.path_display import SolverPathDisplay
+from mercer.displays.plan_display import PlanDisplay
+from mercer.displays.reliability_display import ReliabilityDisplay
+from mercer.displays.rows_curve_display import RowsCurveDisplay
+from mercer.displays.search_display import SearchDisplay
+from mercer.displays.size_path_display import SizePathDisplay
+from mercer.estimators import KernelClassifier, KernelRanker, KernelRegressor
 from mercer.kernels import (
     ArcCosine,
     ChiSquared,
@@ -38,6 +32,8 @@ from mercer.kernels import (
     Sobolev,
     Sum,
 )
+from mercer.labelling.active_learner import ActiveLearner
+from mercer.labelling.labeller import ImportanceLabeller
 from mercer.models import ModelFileError, load, model_card, save, to_onnx
 from mercer.moments import Moments
 from mercer.recipes import recipe

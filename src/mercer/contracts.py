@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+T = TypeVar("T")  # the result of a task
 Array: TypeAlias = NDArray[Any]
 Rows: TypeAlias = Any  # a dense (n, d) array or a SciPy CSR matrix
+RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 Precision: TypeAlias = Literal["float32", "float64"]
 Penalty: TypeAlias = "float | Array"  # one alpha, or one for each of k outputs, of shape (k,)
 
@@ -42,6 +44,28 @@ class RowBlock:
     def n_rows(self) -> int:
         """The number of rows in the block."""
         return int(self.X.shape[0])
+
+
+class ReadableRows(Protocol):
+    """Rows that functions are chosen from: those of a source, or all rows of a fit."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the columns, if they have any."""
+
+    def take(self, indices: Array) -> Rows:
+        """Return the rows at ``indices``, in the order of ``indices``."""
+
+    def blocks(self, rows: int) -> Iterator[RowBlock]:
+        """Yield all rows in order, at most ``rows`` at a time."""
 
 
 @runtime_checkable
@@ -227,8 +251,26 @@ class Targets(Protocol):
     def scale(self) -> Array:
         """The size of one unit of an encoded column, in the units of y; shape (k,)."""
 
+    @property
+    def origin(self) -> Array:
+        """The y of an encoded 0; shape (k,)."""
+
+    @property
+    def columns(self) -> bool:
+        """Whether what has one value for each output has an axis for them."""
+
+    @property
+    def alpha_factor(self) -> float:
+        """The user's alpha, divided by the alpha of the sum over rows."""
+
+    def has_intercept(self, wanted: bool) -> bool:
+        """Return whether a fit has an intercept, if one is wanted."""
+
     def encode(self, y: Array, start: int) -> Array:
         """Return y of shape (rows, k) in float64."""
+
+    def values(self, y: Array, start: int) -> Array:
+        """Return y as numbers of shape (rows, k) that depend on no other row."""
 
     @property
     def pairs(self) -> Any:
@@ -258,31 +300,16 @@ class Targets(Protocol):
         """Return the weight, in an average of models, of a fit to rows of this total weight."""
 
 
-class Seeds(Protocol):
-    """The sources of randomness of a fit."""
-
-    def basis(self) -> np.random.Generator:
-        """Return the generator that draws the functions."""
-
-    def features(self) -> np.random.Generator:
-        """Return the generator that selects features from candidates."""
-
-    def rows(self) -> int:
-        """Return the base of the shards' seeds, which assign rows to folds."""
-
-    def search(self) -> int:
-        """Return the seed of the search for kernel and metric."""
-
-    def solve(self) -> np.random.Generator:
-        """Return the generator used by the choice of alpha and by the solver."""
-
-
 class TargetKind(Protocol):
     """Checks y, and makes the targets of a fit from rows or from summaries of shards."""
 
     @property
     def ranks(self) -> bool:
         """Whether the loss is over pairs of rows."""
+
+    @property
+    def classes(self) -> bool:
+        """Whether y names classes, of which any text may be one."""
 
     def check(self, y: Any) -> Array:
         """Return y as an array; raise an error if it is invalid."""
@@ -318,33 +345,33 @@ class Engine(Protocol):
     def width(self) -> int:
         """The number of tasks that run at a time."""
 
-    def place(self, items: Sequence[Any]) -> list[Any]:
+    def place(self, items: Sequence[object]) -> list[Any]:
         """Return what to pass to tasks: the items themselves, or references on a cluster."""
 
-    def share(self, value: Any) -> Any:
+    def share(self, value: object) -> Any:
         """Return a value for many tasks, which is sent only once."""
 
-    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
+    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: object) -> list[Any]:
         """Run a task over items and leave each result where it was computed."""
 
     def map(
         self,
-        task: Callable[..., Any],
-        items: Sequence[Any],
-        *common: Any,
+        task: Callable[..., T],
+        items: Sequence[object],
+        *common: object,
         label: str = "",
         light: bool = False,
-    ) -> list[Any]:
+    ) -> list[T]:
         """Run a task over items; return the results, in the order of the items.
 
         A ``light`` task takes milliseconds, less than sending it."""
 
     def reduce(
         self,
-        task: Callable[..., Any],
-        add: Callable[[Any, Any], Any],
-        items: Sequence[Any],
-        *common: Any,
+        task: Callable[..., T],
+        add: Callable[[T, T], T],
+        items: Sequence[object],
+        *common: object,
         label: str = "",
-    ) -> Any:
+    ) -> T:
         """Run a task over items and add the results, as a tree of fixed shape."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mercer.bases import BasisTransformer
-from mercer.contracts import Array, Penalty, Reading
+from mercer.contracts import Array, Penalty, Reading, Status
 from mercer.engines import count_numbers
-from mercer.forms import FORMS, Work
-from mercer.inference.leaving_out import leave_out
-from mercer.inference.one_row_models import check_one_row
+from mercer.forms import FORMS, Form, Work
+from mercer.inference.predict_left_out import leave_out
+from mercer.leaving_out import check_one_row
 from mercer.moments import sum_moments
 from mercer.plan import Plan, plan_fit
 from mercer.request import Request
@@ -24,6 +24,7 @@ from mercer.rows.rowset import RowSet
 from mercer.sampling.pooled_kernel import kernel_of_rows
 from mercer.solvers import BaseSolver, Ridge, check_fits
 from mercer.solving import SOLVES, Outcome
+from mercer.systems import MomentSystem
 
 #: If float32 noise in f, relative to the scale of y, exceeds this, float64 is used.
 NOISE = 1e-3
@@ -55,12 +56,15 @@ def fit(
     # Shards would have to send sums of every fold: they leave rows out by products instead.
     summed = request if rows.one_place else replace(request, leave_out=None)
     plan, solver = plan_fit(rows, summed) if planned is None else planned
-    alpha, chosen = request.alpha, {}
-    if plan.pilot is not None:  # products give no path of alphas: a smaller fit chooses alpha
-        alone = replace(request, previous=None, leave_out=None)
-        first = fit(rows, alone, (plan.pilot, Ridge()))
+    alpha = request.alpha
+    chosen: dict[str, Any] = {}
+    if plan.pilot is not None:  # there is no path of alphas, or functions are drawn for an alpha
+        pilot = replace(request, previous=None, leave_out=None)
+        first = fit(rows, pilot, (plan.pilot, Ridge()))
         clock.seconds["choose alpha"] = sum(first.seconds.values())
-        alpha, chosen = first.alpha, {"alphas": first.alphas, "scores": first.scores}
+        plan = replace(plan, basis=plan.basis.scored_at(first.alpha))
+        if plan.sample:
+            alpha, chosen = first.alpha, {"alphas": first.alphas, "scores": first.scores}
     solved = solve_rows(rows, request, (plan, solver), functions, alpha, clock)
     return replace(leave_rows_out(solved), **chosen)
 
@@ -70,7 +74,7 @@ class Solved:
     """A system, its solution, and how many directions rounding hides, before rows are left out."""
 
     work: Work
-    system: Any
+    system: Form
     outcome: Outcome
     hidden: int = 0
 
@@ -96,11 +100,17 @@ def solve_rows(
         basis = fit_basis(rows, request, plan) if known is None else known
     work = Work(rows, request, plan, solver, basis, clock, alpha)
     system, outcome = solve(work)
-    hidden = system.hidden(outcome.solution) if plan.form == "moments" else 0
-    if plan.may_widen and (hidden or float32_noise(basis, outcome.coefficients) > NOISE):
-        basis.factorize(may_widen=True)
+    hidden = system.hidden(outcome.solution) if isinstance(system, MomentSystem) else 0
+    noise = float32_noise(basis, outcome.coefficients)
+    coarse = plan.form == "products" and noise and outcome.solution.status is Status.ROUNDING_LIMIT
+    if plan.may_widen and (hidden or coarse or noise > NOISE):
+        previous = None
+        if coarse:  # the functions stay, and so does the solution
+            previous = finished(rows, work, system, outcome)
+        else:
+            basis.factorize(may_widen=True)
         basis.widen()
-        work = replace(work, request=replace(request, previous=None))
+        work = replace(work, request=replace(request, previous=previous))
         system, outcome = solve(work)
         hidden = 0
     return Solved(work, system, outcome, hidden)
@@ -128,11 +138,12 @@ def fit_basis(
     drawn = plan.basis.uniform_sample(rows.n_rows)
     kernel = kernel_of_rows(rows, request.kernel, drawn, request.seeds.rows)
     for_products = plan.form == "products" and plan.size > FACTORED
+    unfitted = plan.basis.scored_at(penalty_of(request))
     how = kernel, request.seeds.basis(), plan.precision, plan.may_widen, for_products
     if indices is None:
-        basis = plan.basis.fit_source(rows, *how)  # type: ignore[arg-type]
+        basis = unfitted.fit_source(rows, *how)
     else:
-        basis = plan.basis.fit_rows(rows, indices, *how)
+        basis = unfitted.fit_rows(rows, indices, *how)
     if basis.has_candidates:
         fewer = max(256, plan.block_rows * plan.size // max(1, basis.size))
         reading = Reading(min(plan.block_rows, fewer), plan.lanes)
@@ -148,20 +159,28 @@ def fit_basis(
         basis.choose_features(moments, request.seeds.features())
     if rows.sent is not None:
         # Landmarks that are rows, or all candidate rows.
-        read = getattr(basis, "_n_read", 0) or count_numbers(getattr(basis, "indices_", None))
+        read = basis._n_read or count_numbers(basis.indices_)
         if read:
             rows.sent.record("landmarks", 0, -(-read * rows.n_features // rows.sent.shards))
     return basis
 
 
-def solve(work: Work) -> tuple[Any, Outcome]:
+def penalty_of(request: Request) -> Penalty | None:
+    """Return the penalty of a model, or what its steps are to act like; None if it is open."""
+    rule = None if request.solver is None else request.solver.rule()
+    return request.alpha if rule is None or rule.penalty is None else float(rule.penalty)
+
+
+def solve(work: Work) -> tuple[Form, Outcome]:
     """Build the system in its planned form and solve it."""
     system = FORMS[work.plan.form](work)
     check_fits(work.solver, system)
-    return system, SOLVES[work.solver.needs](system, work)
+    return system, SOLVES[work.solver.needs](
+        system, work.request, work.solver, work.alpha, work.clock
+    )
 
 
-def finished(rows: RowSet, work: Work, system: Any, outcome: Outcome) -> Fit:
+def finished(rows: RowSet, work: Work, system: Form, outcome: Outcome) -> Fit:
     """Return the record of a fit."""
     return Fit(
         basis=work.basis,

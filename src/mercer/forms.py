@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from mercer.bases import BasisTransformer, Landmarks
 from mercer.contracts import Array, Penalty
 from mercer.engines import available_cores, blas_threads
-from mercer.moments.by_fold import share_functions, sum_moments
+from mercer.moments.by_fold import Pass, share_functions, sum_moments
 from mercer.moments.products import products_of
 from mercer.plan import Plan
 from mercer.request import Request
@@ -23,7 +23,6 @@ from mercer.result import Clock
 from mercer.rows.checked import labels_of
 from mercer.rows.rowset import RowSet
 from mercer.sampling import pivoted_cholesky
-from mercer.selection import SecondPass
 from mercer.solvers import BaseSolver
 from mercer.systems import (
     ABSENT,
@@ -44,6 +43,7 @@ from mercer.validation import check_overflow, check_total_weight
 #: Rows of a matrix for each thread of BLAS, beyond which a factorization is on one thread: OpenBLAS
 #: 0.3.30 writes past its buffers for 20,000 rows on two threads with AVX-512 (14,000 are safe).
 LARGEST_SHARE = 7000
+Form: TypeAlias = MomentSystem | KernelMatrixSystem | ProductSystem | KernelProductSystem
 
 
 @dataclass
@@ -57,18 +57,17 @@ class Work:
     basis: BasisTransformer
     clock: Clock
     alpha: Penalty | None
-    seed: int | None = None  # that dealt rows to folds
+    seed: int = 0  # that deals rows to folds
 
 
 def by_moments(work: Work) -> MomentSystem:
     """Sum the moments ``S = sum_i w_i h_i h_i'`` and ``t = sum_i w_i h_i y_i'`` by fold."""
     request, plan = work.request, work.plan
     with work.clock.stage("moments"):
-        work.seed = request.seeds.rows()
-        if request.folds == 1:  # a fit without random draws is the same for every seed
-            work.seed = 0
+        if request.folds > 1:  # a fit without random draws is the same for every seed
+            work.seed = request.seeds.rows()
         folds = sum_moments(work.rows, request.targets, work.basis, plan.reading, work.seed)
-    again = SecondPass(work.rows, request.targets, plan.reading)
+    again = Pass(work.rows, request.targets, plan.reading)
     return MomentSystem(
         folds, work.basis, request.intercept, request.error_units, work.solver.cuts_off, again
     )
@@ -113,7 +112,7 @@ def by_products(work: Work) -> ProductSystem:
     width = 8 if basis.precision_ == "float64" else 4
     # Values wider than planned may no longer fit into memory.
     fits = width * rows.n_rows * basis.size <= plan.memory_limit
-    keep = plan.keep and (getattr(work.solver, "keep", "auto") is True or fits)
+    keep = plan.keep and (work.solver.keep is True or fits)
     with work.clock.stage("rows"):
         held = rows.hold(
             products_of,
@@ -150,7 +149,7 @@ def by_kernel_products(work: Work) -> KernelProductSystem:
     points, kernel = work.basis.landmarks_, work.basis.kernel_
     assert isinstance(work.alpha, float)
     labels = rows.map(labels_of, request.targets, record="targets")
-    Y, weight = (np.concatenate(part) for part in zip(*labels, strict=True))
+    Y, weight = (rows.by_number(part) for part in zip(*labels, strict=True))
     check_total_weight(weight.sum())
     with work.clock.stage("preconditioner"):
         F, _ = pivoted_cholesky(kernel, points, plan.sample, request.seeds.solve())
@@ -164,7 +163,7 @@ def by_kernel_products(work: Work) -> KernelProductSystem:
 
 
 #: The function that builds each form.
-FORMS: dict[str, Callable[[Work], Any]] = {
+FORMS: dict[str, Callable[[Work], Form]] = {
     "moments": by_moments,
     "kernel matrix": by_kernel_matrix,
     "products": by_products,

@@ -32,6 +32,7 @@ from mercer.sampling import random_order
 from mercer.selection import AutoSelection, SizePath
 from mercer.solvers import BaseSolver, Ridge
 from mercer.solving import Outcome
+from mercer.systems import MomentSystem
 from mercer.validation import MemoryLimitError
 
 #: The first number of landmarks.
@@ -40,6 +41,11 @@ FIRST = 250
 GROWN = f"grown from {FIRST}"
 #: The largest size is not tried after one that has nearly as many landmarks.
 CLOSE = 1.5
+#: Further landmarks depend on those that are there if most of a size do, and it has hardly more
+#: functions than the size before: few rows of a table of categories are distinct.
+MORE_FUNCTIONS = 1.05
+#: If more than this share of the first rows are copies, more rows are looked at for each landmark.
+COPIES, POOL = 0.05, 4
 #: Below this alpha, products would take too many steps, and functions depend on each other so much
 #: that more of them hardly help: the largest size is then one that moments can solve.
 SMALLEST_ALPHA = 1e-8
@@ -70,8 +76,8 @@ def fit_growing(rows: RowSet, request: Request) -> Fit:
 
 def leaves_open(rows: Shape, request: Request) -> bool:
     """Return whether the number of landmarks is open; few rows are all landmarks by default."""
-    asked = request.asked_basis()
-    return rows.n_rows > FULL_ROWS if asked is None else asked.grows
+    basis = request.basis
+    return rows.n_rows > FULL_ROWS if basis is None else basis.grows
 
 
 def can_grow(plan: Plan, solver: BaseSolver) -> bool:
@@ -99,8 +105,8 @@ def planned_growth(rows: Shape, request: Request, error_of: Callable[[int], floa
     plan = last
     if size < last.size:
         small = last.basis.resized(size)
-        asked = replace(request, basis=small, solver=Ridge(), basis_reason=GROWN)
-        plan = make_plan(rows, asked)
+        smaller = replace(request, basis=small, solver=Ridge(), basis_reason=GROWN)
+        plan = make_plan(rows, smaller)
     return replace(plan, reason=with_next_doubling(rows, request, plan, path))
 
 
@@ -109,12 +115,12 @@ def with_next_doubling(rows: Shape, request: Request, plan: Plan, path: SizePath
     double = 2 * plan.size
     if double > rows.n_rows or len(path.measured) < 2:
         return plan.reason
-    asked = replace(request, basis=plan.basis.resized(double))
+    doubled = replace(request, basis=plan.basis.resized(double))
     try:
-        larger, _ = plan_fit(rows, asked)
+        larger, _ = plan_fit(rows, doubled)
     except MemoryLimitError:
         return plan.reason
-    ratio = fit_seconds(rows, larger, asked) / fit_seconds(rows, plan, asked)
+    ratio = fit_seconds(rows, larger, doubled) / fit_seconds(rows, plan, doubled)
     return (
         f"{plan.reason}; {double:,} would lower the error by about {path.gain(double):.1%} for "
         f"{ratio:.1f} times the time"
@@ -160,56 +166,72 @@ class Growth:
         """Fit growing sizes; return the last."""
         path = SizePath(squared=hasattr(self.request.targets, "classes"))
         order = self._draw()
-        size, clock, widened = FIRST, Clock(), False
+        size, clock, widened, functions = FIRST, Clock(), False, 0
         scored: Outcome | None = None  # the last one with scores, which chooses alpha for products
         while True:
             self._report(size)
             start = time.perf_counter()
             plan, solver = self._planned(size, widened)
-            by_moments = plan.form == "moments"
             alpha = self.request.alpha
-            if alpha is None and not by_moments:
+            if alpha is None and plan.form != "moments":
                 assert scored is not None
                 alpha = scored.alpha
             clock = Clock(sum(clock.seconds.values()))
             with clock.stage("basis"):
                 basis = fit_basis(self.rows, self.request, plan, np.sort(order[:size]))
             solved = solve_rows(self.rows, self.request, (plan, solver), basis, alpha, clock)
-            if by_moments:
+            if isinstance(solved.system, MomentSystem):
                 scored = solved.outcome
                 spread = float(np.sum(solved.system.target_square @ solved.system.units))
                 self._limit(scored.alpha)
                 path = replace(path, largest=max(size, self.last.size), spread=spread)
                 widened = plan.precision == "float32" and basis.precision_ == "float64"
             path = path.grown(size, self._error(solved), time.perf_counter() - start)
-            # Where most landmarks are in the span of the others, so are further ones.
-            if path.is_enough or basis.size < size / 2:
+            depend = basis.size < size / 2 and basis.size <= MORE_FUNCTIONS * functions
+            if path.is_enough or depend:
                 break
+            functions = basis.size
             size = self._following(path)
             del solved  # before the next one takes memory
         assert scored is not None
         found = leave_rows_out(self._as_asked(solved, clock))
         reason = with_next_doubling(self.rows, self.summed, found.plan, path)
-        if basis.size < size / 2:
+        if depend:
             reason = f"{plan.reason}; further ones depend on these"
         plan = replace(found.plan, reason=reason)
         alphas, scores = scored.alphas, scored.scores
         return replace(found, plan=plan, sizes=path, alphas=alphas, scores=scores)
 
     def _draw(self) -> Array:
-        """Draw rows in random order, and estimate the kernel's parameters from the first ones."""
+        """Draw rows in random order, and estimate the kernel's parameters from the first ones.
+
+        Where rows are copies of others, as in a table of categories, those come last.
+        """
         rows, kernel = self.rows, self.request.kernel
         least = min(SAMPLE, rows.n_rows)
         size = max(self.last.size, least)
         order = random_order(rows.n_rows, size, self.request.seeds.basis())
-        if kernel.needs_rows and not kernel.pairwise:
-            sample = dense(rows.take(np.sort(order[:least])))
-            if rows.sent is not None:
-                rows.sent.record("bandwidth", 0, -(-sample.size // rows.sent.shards))
+        if kernel.pairwise:
+            return order
+        sample = self._taken(order[:least])
+        if kernel.needs_rows:
             kernel = kernel.fitted(sample)
             self.request = replace(self.request, kernel=kernel)
             self.summed = replace(self.summed, kernel=kernel)
-        return order
+        if len(np.unique(sample, axis=0)) > (1 - COPIES) * least:
+            return order
+        order = random_order(rows.n_rows, POOL * size, self.request.seeds.basis())
+        pool, first = self._taken(order), np.zeros(len(order), dtype=bool)
+        places = np.argsort(np.argsort(order))  # taken rows are in increasing order
+        first[np.unique(pool[places], axis=0, return_index=True)[1]] = True
+        return np.concatenate([order[first], order[~first]])[:size]
+
+    def _taken(self, indices: Array) -> Array:
+        """Return rows in increasing order, from their shards."""
+        found = dense(self.rows.take(np.sort(indices)))
+        if self.rows.sent is not None:
+            self.rows.sent.record("bandwidth", 0, -(-found.size // self.rows.sent.shards))
+        return found
 
     def _planned(self, size: int, widened: bool) -> tuple[Plan, BaseSolver]:
         """Return the plan of a size, and its solver."""
@@ -218,10 +240,10 @@ class Growth:
         else:
             solver = self.solver if self.solver.needs == "matrix" else Ridge()
             small = self.last.basis.resized(size)
-            asked = replace(self.summed, basis=small, solver=solver, basis_reason=GROWN)
-            if asked.alpha is not None:  # its error is measured all the same
-                asked = replace(asked, alpha=None, criterion=AutoSelection())
-            plan = make_plan(self.rows, asked)
+            smaller = replace(self.summed, basis=small, solver=solver, basis_reason=GROWN)
+            if smaller.alpha is not None:  # its error is measured all the same
+                smaller = replace(smaller, alpha=None, criterion=AutoSelection())
+            plan = make_plan(self.rows, smaller)
         if widened and plan.form == "moments":  # so would these functions be
             plan = replace(plan, precision="float64")
         return plan, solver
@@ -229,7 +251,7 @@ class Growth:
     def _error(self, solved: Solved) -> float:
         """Return the mean squared error on left-out rows; NaN if it is not known."""
         outcome, alpha = solved.outcome, solved.outcome.alpha
-        if solved.work.plan.form != "moments":
+        if not isinstance(solved.system, MomentSystem):
             return float("nan")
         if outcome.scores is not None:
             assert outcome.alphas is not None
@@ -258,15 +280,15 @@ class Growth:
 
     def _as_asked(self, solved: Solved, clock: Clock) -> Solved:
         """Solve the last size once more by products, if the user asked for that."""
-        asked, plan = self.request.solver, solved.work.plan
-        if asked is None or asked.needs != "products" or plan.form == "products":
+        solver, plan = self.request.solver, solved.work.plan
+        if solver is None or solver.needs != "products" or plan.form == "products":
             return solved
         alpha = solved.outcome.alpha
         small = plan.basis.resized(plan.size)
         request = replace(self.summed, basis=small, alpha=alpha, basis_reason=plan.reason)
         planned = replace(product_plan(self.rows, request), basis=plan.basis)
         basis = solved.work.basis
-        return solve_rows(self.rows, self.request, (planned, asked), basis, alpha, clock)
+        return solve_rows(self.rows, self.request, (planned, solver), basis, alpha, clock)
 
     def _report(self, size: int) -> None:
         if self.request.progress is not None:

@@ -9,9 +9,10 @@ Pairs are within a query; without queries, all rows are one query.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer.contracts import Array
 from mercer.validation import check_choice, check_count, check_finite, check_same_length
@@ -19,7 +20,12 @@ from mercer.validation import check_choice, check_count, check_finite, check_sam
 Gain = Literal["exponential", "linear", "auto"]
 
 
-def pairwise_error(y: Any, scores: Any, qid: Any = None, sample_weight: Any = None) -> float:
+def pairwise_error(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """Return the share of pairs that are in the wrong order or tied.
 
     .. math:: \\frac{\\sum_{y_i > y_j} w_i w_j [f_i \\le f_j]}{\\sum_{y_i > y_j} w_i w_j}
@@ -60,9 +66,9 @@ def pairwise_error(y: Any, scores: Any, qid: Any = None, sample_weight: Any = No
 
 
 def ndcg(
-    y: Any,
-    scores: Any,
-    qid: Any = None,
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
     k: int | None = 10,
     *,
     gain: Gain = "exponential",
@@ -115,9 +121,9 @@ def ndcg(
 
 
 def ndcg_by_query(
-    y: Any,
-    scores: Any,
-    qid: Any = None,
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
     k: int | None = 10,
     *,
     gain: Gain = "exponential",
@@ -227,7 +233,7 @@ def _labels(*sorted_columns: Array) -> Array:
     return np.cumsum(new)
 
 
-def _codes(qid: Any, n_rows: int) -> Array:
+def _codes(qid: ArrayLike | None, n_rows: int) -> Array:
     """Return queries numbered from 0, in sorted order."""
     if qid is None:
         return np.zeros(n_rows, dtype=np.int64)
@@ -236,7 +242,7 @@ def _codes(qid: Any, n_rows: int) -> Array:
     return np.unique(queries, return_inverse=True)[1].ravel().astype(np.int64)
 
 
-def _numbers(values: Any, name: str) -> Array:
+def _numbers(values: ArrayLike, name: str) -> Array:
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1:
         raise ValueError(f"{name} must be one number per row, got shape {found.shape}")

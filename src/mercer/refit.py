@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mercer.contracts import Array, Penalty, Targets
-from mercer.forms import Work, kernel_matrix_system
+from mercer.forms import kernel_matrix_system
 from mercer.moments import Moments
 from mercer.request import Request
 from mercer.result import Clock, Fit, check_precision
@@ -21,7 +21,7 @@ def refit(previous: Fit, folds: list[Moments], request: Request) -> Fit:
     how = request.intercept, request.error_units, solver.cuts_off
     system = MomentSystem(folds, previous.basis, *how)
     clock = Clock()
-    outcome = _solved(system, previous, replace(request, previous=None), solver, clock)
+    outcome = _solved(system, replace(request, previous=None), solver, clock)
     found = Fit(
         basis=previous.basis,
         plan=previous.plan,
@@ -40,23 +40,17 @@ def resume(previous: Fit, request: Request) -> Fit:
     clock, solver = Clock(), request.solver
     assert solver is not None
     system = system_of_fit(previous, request)
-    outcome = _solved(system, previous, replace(request, previous=previous), solver, clock)
+    outcome = _solved(system, replace(request, previous=previous), solver, clock)
     # Models without folds would have to take as many steps.
     return replace(previous, **vars(outcome), seconds=clock.seconds, left_out=None, intervals=None)
 
 
 def _solved(
-    system: MomentSystem | KernelMatrixSystem,
-    previous: Fit,
-    request: Request,
-    solver: BaseSolver,
-    clock: Clock,
+    system: MomentSystem | KernelMatrixSystem, request: Request, solver: BaseSolver, clock: Clock
 ) -> Outcome:
     by_steps = solver.regularized_by_steps
     alpha = 0.0 if by_steps and request.alpha is None else request.alpha
-    rows = None  # the system has all that is needed
-    work = Work(rows, request, previous.plan, solver, previous.basis, clock, alpha)  # type: ignore[arg-type]
-    return (solve_by_steps if by_steps else solve_directly)(system, work)
+    return (solve_by_steps if by_steps else solve_directly)(system, request, solver, alpha, clock)
 
 
 def system_of_fit(found: Fit, request: Request) -> MomentSystem | KernelMatrixSystem:

@@ -1,132 +1,87 @@
-"""The parameters of a fit: one frozen record that every step reads."""
+"""What is solved and how it is run: frozen records that every step of a fit reads."""
 
 from __future__ import annotations
 
-from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 
-from mercer.bases import BasisTransformer, as_basis
-from mercer.contracts import Array, Penalty, Progress, Seeds, StepProgress, Targets
+from mercer.bases import BasisTransformer, as_generator
+from mercer.contracts import Array, Penalty, Progress, StepProgress, Targets
 from mercer.kernels import Gaussian, Kernel
+from mercer.leaving_out import LeaveOut
 from mercer.selection import AutoSelection, Criterion
 from mercer.solvers import BaseSolver
 
 
 @dataclass(frozen=True)
-class OneStream:
-    """All draws come from one generator, in sequence: used for a fit in one place."""
+class Seeds:
+    """One generator for each purpose: no draw depends on those before it, nor on where rows are.
 
-    rng: np.random.Generator
+    ``seed`` decides all draws. With ``functions``, a seed of the user, a basis draws the same
+    functions as by itself.
 
-    def basis(self) -> np.random.Generator:
-        """Return the generator."""
-        return self.rng
-
-    features = solve = basis
-
-    def rows(self) -> int:
-        """Draw the base of the shards' seeds."""
-        return int(self.rng.integers(2**63))
-
-    def search(self) -> int:
-        """Return a seed from a copy, so that functions are drawn as they are without a search."""
-        return OneStream(deepcopy(self.rng)).rows()
-
-
-@dataclass(frozen=True)
-class ByPurpose:
-    """One generator per purpose: the same on every engine, and after a restart.
-
-    ``basis_seed`` is the user's seed; with it, functions match those of a fit in one place.
+    >>> a, b = Seeds.of(5), Seeds.of(5)
+    >>> _ = a.solve().random()
+    >>> a.rows() == b.rows(), a.basis().random() == np.random.default_rng(5).random()
+    (True, True)
     """
 
     seed: int
-    basis_seed: int | None = None
+    functions: int | None = None
 
-    def of(self, *purpose: int) -> np.random.Generator:
-        """Return the generator for a purpose."""
-        return np.random.default_rng([self.seed, *purpose])
+    @classmethod
+    def of(cls, random_state: Any, functions: Any = None) -> Seeds:
+        """Return the seeds of a ``random_state``; a basis may have one of its own."""
+        functions = random_state if functions is None else functions
+        rng = as_generator(functions if random_state is None else random_state)
+        own = int(functions) if isinstance(functions, Integral) else None
+        return cls(int(rng.integers(2**63)), own)
 
     def basis(self) -> np.random.Generator:
         """Return the generator that draws the functions."""
-        return self.of(0) if self.basis_seed is None else np.random.default_rng(self.basis_seed)
-
-    def features(self) -> np.random.Generator:
-        """Return the generator that selects features from candidates."""
-        return self.of(4)
-
-    def rows(self) -> int:
-        """Return the seed itself, to which shards add their numbers."""
-        return self.seed
-
-    def search(self) -> int:
-        """Return the seed of the search for a metric: with the user's seed, as in one place."""
-        return OneStream(self.of(5) if self.basis_seed is None else self.basis()).rows()
+        return self._of(0) if self.functions is None else np.random.default_rng(self.functions)
 
     def solve(self) -> np.random.Generator:
         """Return the generator used by the choice of alpha and by the solver."""
-        return self.of(1)
+        return self._of(1)
 
-    def shard(self, number: int) -> OneStream:
+    def shard(self, number: int) -> Seeds:
         """Return the seeds of a fit to one shard."""
-        return OneStream(self.of(2, number))
+        return Seeds.of(self._of(2, number))
+
+    def cut(self) -> np.random.Generator:
+        """Return the generator that deals rows to shards."""
+        return self._of(3)
+
+    def features(self) -> np.random.Generator:
+        """Return the generator that selects features from candidates."""
+        return self._of(4)
+
+    def rows(self) -> int:
+        """Return the seed that deals rows to folds, by their numbers."""
+        return int(self._of(5).integers(2**63))
+
+    def search(self) -> int:
+        """Return the seed of the search for kernel and metric."""
+        return self.seed
+
+    def _of(self, *purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *purpose])
 
 
-@dataclass(frozen=True)
-class LeaveOut:
-    """How rows are left out after a fit, to be predicted by models without them.
-
-    ``folds`` is the number of models. About half of the rows are left out, but at least ``few`` and
-    at most ``sample``. ``scale`` is whether intervals are wanted, which need the local scale of
-    errors. With ``one_row`` every row is left out by itself. ``tolerance`` is how well the change
-    of a model has to be known where it is found in steps.
-
-    >>> LeaveOut().dealing(1000), LeaveOut().dealing(8000), LeaveOut().dealing(1_000_000)
-    ((10, None), (9, 0.5), (9, 0.02))
-    """
-
-    folds: int = 8
-    sample: int = 20_000
-    few: int = 4000
-    scale: bool = False
-    one_row: bool = False
-    tolerance: float = 0.2
-
-    @classmethod
-    def for_scores(cls) -> LeaveOut:
-        """Return how a map of scores leaves rows out: it has few parameters, so few are enough.
-
-        >>> LeaveOut.for_scores().dealing(1000), LeaveOut.for_scores().dealing(10_000)
-        ((10, None), (3, 0.2))
-        """
-        return cls(folds=2, sample=5000, few=2000)
-
-    def dealing(self, n_rows: int) -> tuple[int, float | None]:
-        """Return the number of folds, and the share of rows outside the first if that one stays."""
-        if self.one_row:
-            return 1, None
-        if n_rows <= self.few:
-            return max(1, min(10, n_rows)), None
-        # The fewer rows a model leaves out, the more it is like that of all rows.
-        share = 0.5 if self.folds > 2 else 0.2
-        return self.folds + 1, min(self.sample, max(self.few, int(share * n_rows))) / n_rows
-
-
-@dataclass(frozen=True)
-class Request:
-    """The parameters of a fit.
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """What is solved: the parameters of a fit, before any row is read.
 
     Attributes
     ----------
-    targets : Targets
-        Encodes y.
     kernel : Kernel
         The kernel; its parameters may still have to be estimated from data.
-    basis : object or "auto"
-        As given by the user.
+    basis : BasisTransformer or None
+        The functions, unfitted; None is "auto".
     solver : BaseSolver or None
         None lets the cost model choose between moments and products.
     alpha, alphas, criterion
@@ -136,27 +91,16 @@ class Request:
         Whether an open alpha is chosen for each output.
     intercept : bool
         Whether to fit an intercept.
-    dtype, memory_limit
+    dtype : str
         As given by the user.
-    needs_sums : bool
-        Whether the fit needs moments, which can be added: for partial_fit, queries, shards, or
-        unlabelled rows.
     combination, rounds
         How shards are combined (:mod:`mercer.combine`).
-    seeds : Seeds
-        The sources of randomness.
-    progress : Progress or None
-        Called to report progress.
-    previous : Fit or None
-        A fit of the same rows to resume.
-    leave_out : LeaveOut or None
-        Whether rows are left out after the fit, for intervals and calibration.
+    ranks : bool
+        Whether the loss is over pairs of rows.
     """
 
-    targets: Targets
     kernel: Kernel = field(default_factory=Gaussian)
-    basis: Any = "auto"
-    basis_reason: str = "requested"
+    basis: BasisTransformer | None = None
     solver: BaseSolver | None = None
     alpha: Penalty | None = None
     alphas: Array | None = None
@@ -164,20 +108,24 @@ class Request:
     criterion: Criterion = field(default_factory=AutoSelection)
     intercept: bool = True
     dtype: str = "auto"
-    memory_limit: Any = "auto"
-    needs_sums: bool = False
     combination: Any = None
     rounds: int = 8
-    seeds: Seeds = field(default_factory=lambda: OneStream(np.random.default_rng()))
-    progress: Progress | None = None
-    previous: Any = None
-    leave_out: LeaveOut | None = None
+    ranks: bool = False
 
-    def dealing(self, n_rows: int) -> tuple[int, float | None]:
-        """Return the number of folds of sums over rows, and the share outside the first."""
-        if self.folds > 1 or self.leave_out is None:
-            return self.folds, self.held_out
-        return self.leave_out.dealing(n_rows)
+    def with_alpha_times(self, ratio: float) -> Self:
+        """Return this with its penalties multiplied by a number, and steps to match.
+
+        >>> Problem(alpha=0.5).with_alpha_times(2.0).alpha
+        1.0
+        """
+        if ratio == 1.0:
+            return self
+        return replace(
+            self,
+            alpha=None if self.alpha is None else self.alpha * ratio,
+            alphas=None if self.alphas is None else self.alphas * ratio,
+            solver=None if self.solver is None else self.solver.scaled(ratio),
+        )
 
     @property
     def open_alpha(self) -> bool:
@@ -192,24 +140,9 @@ class Request:
         return self.open_alpha and self.criterion.counts_rows
 
     @property
-    def outputs(self) -> int:
-        """k, the columns of y."""
-        return self.targets.outputs
-
-    @property
-    def units(self) -> Array:
-        """Squared scale of each target column; shape (k,)."""
-        return np.asarray(self.targets.scale**2)
-
-    @property
     def by_output(self) -> bool:
         """Whether each output has an alpha of its own."""
         return self.alpha_per_target if self.alpha is None else np.ndim(self.alpha) > 0
-
-    @property
-    def error_units(self) -> Array:
-        """What squared errors are multiplied by: (k,), or (k, k) to keep outputs apart."""
-        return np.diag(self.units) if self.by_output else self.units
 
     @property
     def _rule(self) -> Any:
@@ -249,11 +182,61 @@ class Request:
         """
         return "float64" if self.dtype == "auto" else self.dtype
 
-    def asked_basis(self) -> BasisTransformer | None:
-        """Return the basis given by the user; None for "auto"."""
-        if isinstance(self.basis, str) and self.basis == "auto":
-            return None
-        return as_basis(self.basis)
+
+@dataclass(frozen=True)
+class Request(Problem):
+    """What a fit is asked for: a problem with its targets, and how it is run.
+
+    Attributes
+    ----------
+    targets : Targets
+        Encodes y.
+    basis_reason : str
+        Why the basis is what it is, in the words of a summary.
+    memory_limit : int, float or str
+        As given by the user.
+    needs_sums : bool
+        Whether the fit needs moments, which can be added: for partial_fit, queries, shards, or
+        unlabelled rows.
+    seeds : Seeds
+        What is drawn at random.
+    progress : Progress or None
+        Called to report progress.
+    previous : Fit or None
+        A fit of the same rows to resume.
+    leave_out : LeaveOut or None
+        Whether rows are left out after the fit, for intervals and calibration.
+    """
+
+    targets: Targets
+    basis_reason: str = field(default="requested", kw_only=True)
+    memory_limit: int | float | str = field(default="auto", kw_only=True)
+    needs_sums: bool = field(default=False, kw_only=True)
+    seeds: Seeds = field(default_factory=lambda: Seeds.of(None), kw_only=True)
+    progress: Progress | None = field(default=None, kw_only=True)
+    previous: Any = field(default=None, kw_only=True)
+    leave_out: LeaveOut | None = field(default=None, kw_only=True)
+
+    def dealing(self, n_rows: int) -> tuple[int, float | None]:
+        """Return the number of folds of sums over rows, and the share outside the first."""
+        if self.folds > 1 or self.leave_out is None:
+            return self.folds, self.held_out
+        return self.leave_out.dealing(n_rows)
+
+    @property
+    def outputs(self) -> int:
+        """k, the columns of y."""
+        return self.targets.outputs
+
+    @property
+    def units(self) -> Array:
+        """Squared scale of each target column; shape (k,)."""
+        return np.asarray(self.targets.scale**2)
+
+    @property
+    def error_units(self) -> Array:
+        """What squared errors are multiplied by: (k,), or (k, k) to keep outputs apart."""
+        return np.diag(self.units) if self.by_output else self.units
 
     def step_progress(self, stage: str = "solve", unit: str = "steps") -> StepProgress | None:
         """Return a callback that reports each step of a solver."""

@@ -20,7 +20,19 @@ from mercer.plan import Plan
 from mercer.selection import Scores, SizePath
 from mercer.solvers import SolverPath
 from mercer.solvers.early_stopping import Run
-from mercer.validation import check_array, check_count, check_number
+from mercer.storage.state import (
+    NOT_NEGATIVE,
+    Count,
+    Each,
+    Number,
+    Numbers,
+    OneOf,
+    Part,
+    Sizes,
+    State,
+    check_state,
+)
+from mercer.validation import check_array, check_number
 
 #: Warn if float32 noise in f, relative to the scale of y, exceeds this.
 COARSE = 0.01
@@ -30,10 +42,40 @@ COARSE = 0.01
 MANY, NARROW = 500, 3e-5
 
 
+#: The moments of folds, in a file.
+FOLDS = Each(Part(Moments, "m k", must="a fold must be Moments, got {kind}"))
+
+
 @dataclass
 class Fit:
     """The result of a fit: ``f(x) = h(x)'c + intercept``, with its plan and solution."""
 
+    state = State(
+        plan=Part(Plan, ""),
+        basis=Part(BasisTransformer),
+        solution=Part(Solution),
+        coefficients=Numbers("m k"),
+        intercept=Numbers("k"),
+        alpha=Part(object),  # a number, or one for each output
+        effective_dimension=Part(object, optional=True),
+        total_weight=Number(above=0.0),
+        weight=Number(0.0),
+        n_rows=Count(),
+        seconds=Part(dict),
+        alphas=Numbers("alphas", optional=True),
+        scores=Part(Scores, "alphas", optional=True, must="scores must be Scores, got {kind}"),
+        sizes=Part(SizePath, "", optional=True, must="sizes must be a path, got {kind}"),
+        path=Part(SolverPath, optional=True),
+        residual_square=Numbers("k", rule=NOT_NEGATIVE, optional=True),
+        peak=Part(Peak, "k", optional=True, must="peak must be the largest sums, got {kind}"),
+        folds=Part(list, optional=True, must="moments must be a list of {folds} folds"),
+        dual_rows=Part(tuple, optional=True, must="dual_rows must be targets and weights"),
+        search=Part(SearchRecord, "d", optional=True, must="search must be a record, got {kind}"),
+        left_out=Part(object, optional=True),  # of classes that know fits: checked by the reader
+        intervals=Part(object, optional=True),
+        run=OneOf([None]),
+        communication=OneOf([None]),
+    )
     basis: BasisTransformer
     plan: Plan
     coefficients: Array  # (M, k), for encoded targets
@@ -45,7 +87,7 @@ class Fit:
     weight: float = 0.0  # the sum of the rows' weights
     effective_dimension: Penalty | None = None  # for each alpha
     alphas: Array | None = None
-    scores: Any = None
+    scores: Scores | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     folds: list[Moments] | None = None  # None for the full kernel
     dual_rows: tuple[Array, Array] | None = None  # targets (n, k) and weights of the full kernel
@@ -83,56 +125,27 @@ class Fit:
             total = total + fold
         return replace(self, folds=[total], plan=replace(self.plan, folds=1, held_out=None))
 
-    def check_state(self, outputs: int) -> None:
-        """Raise ValueError if the parts of a fit read from a file are inconsistent."""
+    def check_restored(self, sizes: Sizes) -> None:
+        """Raise ValueError if the parts of a fit read from a file do not fit together."""
+        outputs, size = sizes["k"], self.basis.size
         if not isinstance(self.alpha, np.ndarray):
             check_number(self.alpha, "alpha", minimum=0.0)
         elif np.any(check_array(self.alpha, "alpha", (outputs,)) < 0):
             raise ValueError("alpha must not be negative")
         if isinstance(self.effective_dimension, np.ndarray):
             check_array(self.effective_dimension, "effective_dimension", (outputs,))
-        check_number(self.total_weight, "total_weight", above=0.0)
-        check_number(self.weight, "weight", minimum=0.0)
-        check_count(self.n_rows, "n_rows")
-        if not isinstance(self.combination, str):
-            raise ValueError(f"combination must be text, got {type(self.combination).__name__}")
         for stage, seconds in self.seconds.items():
             check_number(seconds, f"seconds of {stage}")
-        self.plan.check_state()
         if (self.alphas is None) != (self.scores is None):
             raise ValueError("alphas and scores must both be given, or neither")
-        if self.alphas is not None:
-            check_array(self.alphas, "alphas", (None,))
-            if not isinstance(self.scores, Scores):
-                raise ValueError(f"scores must be Scores, got {type(self.scores).__name__}")
-            self.scores.check_state(len(self.alphas))
-        if self.sizes is not None:
-            if not isinstance(self.sizes, SizePath):
-                raise ValueError(f"sizes must be a path, got {type(self.sizes).__name__}")
-            self.sizes.check_state()
         if self.path is not None:
-            self.path.check_state(self.solution.steps)
-        if self.residual_square is not None:
-            check_array(self.residual_square, "residual_square", (outputs,))
-            if np.any(self.residual_square < 0):
-                raise ValueError("residual_square must not be negative")
-        self._check_sums(outputs)
-
-    def _check_sums(self, outputs: int) -> None:
-        size = self.basis.size
-        if self.peak is not None:
-            if not isinstance(self.peak, Peak):
-                raise ValueError(f"peak must be the largest sums, got {type(self.peak).__name__}")
-            self.peak.check_state(outputs)
+            check_state(self.path, steps=self.solution.steps)
         if self.folds is not None:
-            if not isinstance(self.folds, list) or len(self.folds) != self.plan.folds:
+            if len(self.folds) != self.plan.folds:
                 raise ValueError(f"moments must be a list of {self.plan.folds} folds")
-            for fold in self.folds:
-                if not isinstance(fold, Moments):
-                    raise ValueError(f"a fold must be Moments, got {type(fold).__name__}")
-                fold.check_state(size, outputs)
+            FOLDS.check(self.folds, "folds", sizes)
         if self.dual_rows is not None:
-            if not isinstance(self.dual_rows, tuple) or len(self.dual_rows) != 2:
+            if len(self.dual_rows) != 2:
                 raise ValueError("dual_rows must be targets and weights")
             check_array(self.dual_rows[0], "targets of the rows", (size, outputs))
             check_array(self.dual_rows[1], "weights of the rows", (size,))

@@ -6,23 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.contracts import Array, Penalty, Solution
+from mercer.contracts import Array, Penalty
 from mercer.engines import blas_threads
-from mercer.forms import Work
+from mercer.leaving_out import Model
+from mercer.request import Request
+from mercer.result import Clock
 from mercer.selection import Scores, choose_alpha, iterate
-from mercer.solvers import SolverPath
+from mercer.selection.criteria import Scored
+from mercer.solvers import BaseSolver, SolverPath
 from mercer.solvers.conjugate_gradients import conjugate_gradients
 from mercer.solvers.early_stopping import Run
+from mercer.systems import KernelProductSystem, ProductSystem
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Model):
     """The outcome of a solve; fields are those of :class:`~mercer.result.Fit`."""
 
-    coefficients: Array
-    intercept: Array
-    solution: Solution
-    alpha: Penalty
     alphas: Array | None = None
     scores: Scores | None = None
     effective_dimension: Penalty | None = None
@@ -31,33 +31,35 @@ class Outcome:
     residual_square: Array | None = None
 
 
-def solve_directly(system: Any, work: Work) -> Outcome:
+def solve_directly(
+    system: Scored, request: Request, solver: BaseSolver, alpha: Penalty | None, clock: Clock
+) -> Outcome:
     """Score the path if alpha is open, then solve for one alpha."""
-    request, alpha = work.request, work.alpha
     path, scores, effective = None, None, None
     if alpha is None:
-        with work.clock.stage("choose alpha"):
+        with clock.stage("choose alpha"):
             alpha, path, scores = choose_alpha(
                 system, request.alphas, request.criterion, request.seeds.solve()
             )
             effective = system.decomposition.effective_dimension(alpha)
-    with work.clock.stage("solve"):
-        solution = work.solver.solve(system, alpha)
-        if work.solver.cuts_off:  # the number of components, known from the solve
+    with clock.stage("solve"):
+        solution = solver.solve(system, alpha)
+        if solver.cuts_off:  # the number of components, known from the solve
             effective = system.spectrum.effective_dimension(alpha)
         coefficients, constant = system.coefficients(solution.value)
     return Outcome(coefficients, constant, solution, alpha, path, scores, effective)
 
 
-def solve_by_steps(system: Any, work: Work) -> Outcome:
+def solve_by_steps(
+    system: Scored, request: Request, solver: BaseSolver, alpha: Penalty | None, clock: Clock
+) -> Outcome:
     """Run an iterative solver, resuming an earlier run if there is one."""
-    request, alpha = work.request, work.alpha
     assert isinstance(alpha, float)
     run = None if request.previous is None else request.previous.run
-    with work.clock.stage("solve"):
+    with clock.stage("solve"):
         found = iterate(
             system,
-            work.solver,
+            solver,
             alpha,
             request.seeds.solve(),
             run,
@@ -68,22 +70,29 @@ def solve_by_steps(system: Any, work: Work) -> Outcome:
     )
 
 
-def solve_by_products(system: Any, work: Work) -> Outcome:
+def solve_by_products(
+    system: ProductSystem | KernelProductSystem,
+    request: Request,
+    solver: Any,
+    alpha: Penalty | None,
+    clock: Clock,
+) -> Outcome:
     """Run conjugate gradients, starting from the solution of an earlier fit if there is one."""
-    request, solver, alpha = work.request, work.solver, work.alpha
     assert isinstance(alpha, float)
     start = None if request.previous is None else request.previous.solution.value
     if start is not None and start.shape != system.b.shape:
         start = None
     tolerance = solver.tolerance or system.tolerance
     # Products use all cores by themselves; the rest is small.
-    with work.clock.stage("solve"), blas_threads(1):
+    with clock.stage("solve"), blas_threads(1):
         solution = conjugate_gradients(
             system,
             tolerance,
             solver.max_steps,
             start,
             request.step_progress(),
+            system.rounding,
+            system.weakest,
         )
     path = SolverPath(residuals=solution.residuals[1:])
     coefficients, constant = system.coefficients(solution.value)
@@ -92,7 +101,7 @@ def solve_by_products(system: Any, work: Work) -> Outcome:
 
 
 #: The function that solves a system, by what the solver needs.
-SOLVES: dict[str, Callable[[Any, Work], Outcome]] = {
+SOLVES: dict[str, Callable[[Any, Request, Any, Penalty | None, Clock], Outcome]] = {
     "matrix": solve_directly,
     "steps": solve_by_steps,
     "products": solve_by_products,

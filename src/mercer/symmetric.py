@@ -1,6 +1,7 @@
 """Symmetric matrices, of which one triangle is computed: both are filled tile by tile.
 
-A transposed pass over a large matrix would miss the cache at every step.
+A transposed pass over a large matrix would miss the cache at every step. A triangle is half the
+numbers to send, and sums add as before.
 """
 
 from __future__ import annotations
@@ -43,3 +44,35 @@ def _tiles(size: int) -> Iterator[tuple[slice, slice]]:
     for row in range(0, size, TILE):
         for column in range(0, row + 1, TILE):
             yield slice(row, row + TILE), slice(column, column + TILE)
+
+
+def triangle(S: Array) -> Array:
+    """Return the lower triangle of a symmetric matrix (M, M), row by row: M (M + 1) / 2 numbers.
+
+    >>> triangle(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    array([1., 2., 3.])
+    """
+    size = len(S)
+    packed = np.empty(size * (size + 1) // 2, dtype=S.dtype)
+    end = 0
+    for row in range(size):
+        start, end = end, end + row + 1
+        packed[start:end] = S[row, : row + 1]
+    return packed
+
+
+def symmetric(packed: Array) -> Array:
+    """Return the symmetric matrix of a triangle.
+
+    >>> symmetric(np.array([1.0, 2.0, 3.0]))
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    size = (int(np.sqrt(8 * len(packed) + 1)) - 1) // 2
+    S = np.empty((size, size), dtype=packed.dtype)
+    end = 0
+    for row in range(size):
+        start, end = end, end + row + 1
+        S[row, : row + 1] = packed[start:end]
+    mirror_lower(S)
+    return S

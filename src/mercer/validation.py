@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer.contracts import Array, Rows
 
@@ -60,14 +61,30 @@ def closest(name: str, options: Iterable[str]) -> str:
     return f"; it must be one of {shown}" + (", ..." if len(options) > 20 else "")
 
 
-def from_alias(value: Any, aliases: Mapping[str, type[T]], kind: type, parameter: str) -> T:
+class NoRowsError(ValueError):
+    """A file has columns, but no rows."""
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return names in quotes, the first ten of many.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    names = list(names)
+    more = [f"{len(names) - 10} more"] * (len(names) > 10)
+    return ", ".join([*(repr(name) for name in names[:10]), *more])
+
+
+def from_alias(value: Any, aliases: Mapping[str, type[Any]], kind: type[T], parameter: str) -> T:
     """Convert a name to a new object of its class; pass objects of ``kind`` through."""
     if isinstance(value, str):
         if value not in aliases:
             raise ValueError(f"unknown {parameter} {value!r}{closest(value, aliases)}")
-        return aliases[value]()
+        named: T = aliases[value]()
+        return named
     if isinstance(value, kind):
-        return value  # type: ignore[return-value]
+        return value
     if isinstance(value, type):
         raise TypeError(
             f"{parameter} must be an instance, got the class {value.__name__}: "
@@ -138,7 +155,7 @@ def check_choice(value: Any, name: str, options: Sequence[str]) -> str:
     return value
 
 
-def check_alphas(alphas: Any) -> Array:
+def check_alphas(alphas: ArrayLike) -> Array:
     """Return the alphas of a path: at least one, all finite and nonnegative."""
     try:
         values = np.atleast_1d(np.asarray(alphas, dtype=float))
@@ -185,13 +202,17 @@ def check_finite(
         matrix = values.reshape(values.shape[0], -1)
         row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
         value = matrix[row, column]
-    kind = "NaN" if np.isnan(value) else "infinity"
+    kind, advice = "infinity", "Replace it by a number"
+    if np.isnan(value):
+        kind, advice = "NaN", "Fill the gap"
+        if what == "X":
+            advice += " (missing='fill' of an estimator, or sklearn.impute.SimpleImputer)"
     where = f"row {start + row if rows is None else rows[row]}"
     if what == "X":
         where += f", {column_label(column, names)}"
     raise ValueError(
-        f"Input {what} contains {kind} at {where}: every value must be finite. Fill the gap "
-        f"(missing='fill' of an estimator, or sklearn.impute.SimpleImputer), or drop the row"
+        f"Input {what} contains {kind} at {where}: every value must be finite. {advice}, or drop "
+        f"the row"
     )
 
 
@@ -281,7 +302,7 @@ def check_total_weight(total: float) -> None:
         )
 
 
-def check_same_length(n_rows: int, other: Any, name: str) -> None:
+def check_same_length(n_rows: int, other: Sized, name: str) -> None:
     """Raise ValueError if an array does not have as many rows as X."""
     if len(other) != n_rows:
         raise ValueError(
@@ -289,7 +310,9 @@ def check_same_length(n_rows: int, other: Any, name: str) -> None:
         )
 
 
-def check_array(value: Any, name: str, shape: tuple[int | None, ...], kind: str = "f") -> Array:
+def check_array(
+    value: Any, name: str, shape: tuple[int | None, ...], kind: str = "f", *, finite: bool = True
+) -> Array:
     """Return an array of the given shape (None: any length) and kind, with finite values.
 
     >>> check_array(np.zeros((2, 3)), "points", (None, 2))
@@ -298,13 +321,13 @@ def check_array(value: Any, name: str, shape: tuple[int | None, ...], kind: str 
     """
     if not isinstance(value, np.ndarray) or value.dtype.kind not in kind:
         got = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
-        raise ValueError(f"{name} must be an array of {_KINDS[kind]}, got {got}")
+        raise ValueError(f"{name} must be an array of {_KINDS.get(kind, 'numbers')}, got {got}")
     if value.ndim != len(shape) or any(
         n is not None and n != got for n, got in zip(shape, value.shape, strict=True)
     ):
         wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         raise ValueError(f"{name} must have shape {wanted}, got {value.shape}")
-    if kind == "f" and not np.isfinite(value).all():
+    if finite and value.dtype.kind == "f" and not np.isfinite(value).all():
         raise ValueError(f"{name} must be finite, got NaN or infinity")
     return value
 

@@ -2,7 +2,8 @@
 
 Workers are killed or frozen, clients are closed, schedulers are lost, disks are full, and drivers
 are lost and resumed from their checkpoint, over estimators and combinations. The result must be
-that of a fit without the fault, to the bit, or an error that says what is missing.
+that of a fit without the fault, to the bit, or an error that says what is missing. Besides, all
+workers are lost at once, in default fits (:mod:`tests.attacks.losses`).
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from typing import Any
 import dask
 import numpy as np
 from distributed import Client, LocalCluster
+from tests.attacks import losses
 from tests.attacks.harness import Counts, table
 
 from mercer import EngineError, Gaussian, KernelClassifier, KernelRanker, KernelRegressor, Landmarks
 from mercer.engines.dask_engine import DaskEngine
-from mercer.estimators import sharding
+from mercer.opening import opened_rows as sharding
 from mercer.rows import ArraySource
 from mercer.rows.shards import Shard
 
@@ -83,7 +85,7 @@ def model_of(kind: str, combination: str, **more: Any) -> Any:
 def undisturbed(kind: str, combination: str, known: dict[tuple[str, str], Any]) -> Any:
     """Return the coefficients of a fit on threads, which have the same bits."""
     if (kind, combination) not in known:
-        known[kind, combination] = model_of(kind, combination).fit(*problem(kind)).coef_
+        known[kind, combination] = model_of(kind, combination).fit(*problem(kind)).dual_coef_
     return known[kind, combination]
 
 
@@ -121,7 +123,7 @@ def hit_in_a_fit(client: Client, kind: str, combination: str, rng: Rng, number: 
     timer = after(float(rng.uniform(0.05, 1.5)), lambda: hit(number))
     try:
         engine = DaskEngine(client, silence=5.0)
-        return model_of(kind, combination, engine=engine).fit(*problem(kind)).coef_
+        return model_of(kind, combination, engine=engine).fit(*problem(kind)).dual_coef_
     finally:
         timer.cancel()
         hit(signal.SIGCONT)  # a frozen worker that is left cannot be closed
@@ -136,7 +138,7 @@ def closed_client(kind: str, combination: str, rng: Rng) -> Any:
         client.run(__import__, "mercer")
         timer = after(float(rng.uniform(0.05, 1.5)), client.close)
         try:
-            return model_of(kind, combination, engine=client).fit(*problem(kind)).coef_
+            return model_of(kind, combination, engine=client).fit(*problem(kind)).dual_coef_
         finally:
             timer.cancel()
             timer.join()
@@ -150,7 +152,7 @@ def lost_scheduler(kind: str, combination: str, rng: Rng) -> Any:
         address = process.stdout.readline().strip()
         timer = after(float(rng.uniform(0.2, 2.0)), process.kill)
         try:
-            return model_of(kind, combination, engine=address).fit(*problem(kind)).coef_
+            return model_of(kind, combination, engine=address).fit(*problem(kind)).dual_coef_
         finally:
             timer.cancel()
             timer.join()
@@ -169,7 +171,7 @@ def full_disk(kind: str, combination: str, rng: Rng) -> Any:
             raise AssertionError(f"not an OSError: {ended.stderr[-300:]}")
         found = model_of(kind, combination, checkpoint=Path(folder) / "kept").fit(*problem(kind))
         check_left(folder)
-        return found.coef_
+        return found.dual_coef_
 
 
 def check_left(folder: str) -> None:
@@ -187,10 +189,12 @@ def lost_driver(kind: str, combination: str, rng: Rng) -> Any:
         process.wait(30)
         found = model_of(kind, combination, checkpoint=Path(folder) / "kept").fit(*problem(kind))
         check_left(folder)
-        return found.coef_
+        return found.dual_coef_
 
 
-def trial(rng: Rng, counts: dict[str, Counts], known: dict[Any, Any]) -> None:
+def trial(
+    rng: Rng, counts: dict[str, Counts], known: dict[Any, Any], folder: Path, only: list[str]
+) -> None:
     """Run one trial, and count."""
     kind, combination = str(rng.choice([*KINDS])), str(rng.choice([*COMBINATIONS]))
     faults: dict[str, Callable[[], Any]] = {
@@ -201,9 +205,12 @@ def trial(rng: Rng, counts: dict[str, Counts], known: dict[Any, Any]) -> None:
         "lost driver": lambda: lost_driver(kind, combination, rng),
         "full disk": lambda: full_disk(kind, combination, rng),
     }
-    name = str(rng.choice([*faults]))
+    name = str(rng.choice(only or [*faults, *losses.LOSSES]))
     count = counts.setdefault(name, Counts())
-    expected = undisturbed(kind, combination, known)
+    if name in losses.LOSSES:
+        expected, faults[name] = True, lambda: losses.lost(name, rng, folder)
+    else:
+        expected = undisturbed(kind, combination, known)
     count.tried += 1
     began = time.monotonic()
     try:
@@ -214,7 +221,7 @@ def trial(rng: Rng, counts: dict[str, Counts], known: dict[Any, Any]) -> None:
         count.right -= 1
     except Exception as error:  # noqa: BLE001  a fault may raise anything: that is what is counted
         count.wrong += 1
-        count.found.append(f"{kind} {combination}: {type(error).__name__}: {error}"[:300])
+        count.found.append(f"{kind} {combination}: {type(error).__name__}: {error}"[:600])
         return
     same = np.array_equal(found, expected)
     count.right += same
@@ -230,7 +237,9 @@ def main() -> int:
     """Run trials, or one fit for a driver that will be lost."""
     parser = ArgumentParser(prog="python -m tests.attacks.chaos")
     parser.add_argument("--trials", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no trial after")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", metavar="FAULT", help="the faults to try")
     parser.add_argument("--cluster", action="store_true", help="serve a cluster until killed")
     parser.add_argument("--limit", type=int, help="bytes that a file may have")
     parser.add_argument("--fit", nargs=3, metavar=("KIND", "COMBINATION", "FOLDER"))
@@ -250,10 +259,18 @@ def main() -> int:
         return 0
     counts: dict[str, Counts] = {}
     known: dict[Any, Any] = {}
-    for number in range(asked.trials):
-        trial(np.random.default_rng([asked.seed, number]), counts, known)
-        print(f"{number + 1} of {asked.trials}", file=sys.stderr, flush=True)
+    end = time.monotonic() + asked.seconds
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(asked.trials):
+            if time.monotonic() < end:
+                rng, began = np.random.default_rng([asked.seed, number]), time.monotonic()
+                trial(rng, counts, known, Path(folder), asked.only)
+                wrong = sum(one.wrong + one.hung for one in counts.values())
+                took = f"{time.monotonic() - began:.0f} s, {wrong} wrong"
+                print(f"{number + 1} of {asked.trials}, {took}", file=sys.stderr, flush=True)
+        losses.close()
     print(table(counts))
+    print("all workers were lost in", dict(losses.stages))
     return int(any(one.wrong or one.hung for one in counts.values()))
 
 

@@ -7,11 +7,14 @@ takes too long. Every wrong and every hung is a bug.
 
 from __future__ import annotations
 
+import itertools
+import json
 import signal
 import tempfile
 import time
 import traceback
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,8 +71,8 @@ def refused_or(result: Callable[[], str]) -> str:
         return "refused"
 
 
-def attempt(attack: Attack, seed: list[int], counts: Counts, limit: float = LIMIT) -> None:
-    """Run an attack once, and count."""
+def attempt(attack: Attack, seed: list[int], counts: Counts, limit: float = LIMIT) -> str:
+    """Run an attack once, count, and return what came of it."""
     counts.tried += 1
     try:
         with (
@@ -80,15 +83,16 @@ def attempt(attack: Attack, seed: list[int], counts: Counts, limit: float = LIMI
             warnings.simplefilter("ignore", MercerWarning)
             warnings.simplefilter("error", RuntimeWarning)
             outcome = attack(np.random.default_rng(seed), Path(folder))
-        setattr(counts, outcome, getattr(counts, outcome) + 1)
     except HungError:
-        counts.hung += 1
+        outcome = "hung"
         counts.found.append(f"{seed}: took more than {limit:g} s")
     except Exception as error:  # noqa: BLE001  an attack may raise anything: that is what is counted
-        counts.wrong += 1
+        outcome = "wrong"
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(last.filename).name}:{last.lineno}"
         counts.found.append(f"{seed}: {type(error).__name__} at {where}: {error}"[:300])
+    setattr(counts, outcome, getattr(counts, outcome) + 1)
+    return outcome
 
 
 @contextmanager
@@ -110,14 +114,37 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run_for(attacks: Mapping[str, Attack], seconds: float, seed: int = 0) -> dict[str, Counts]:
-    """Run attacks of all kinds in turn until the time is over."""
+def seed_of(seed: int, name: str, number: int) -> list[int]:
+    """Return the seed of an attack, whatever other attacks are run."""
+    return [seed, zlib.crc32(name.encode()), number]
+
+
+def run_for(
+    attacks: Mapping[str, Attack],
+    seconds: float,
+    seed: int = 0,
+    numbers: range | None = None,
+    limit: float = LIMIT,
+    log: Path | None = None,
+) -> dict[str, Counts]:
+    """Run attacks of all kinds in turn until the time is over, or those with these numbers.
+
+    ``log`` gets a line of JSON for every attack.
+    """
     counts = {name: Counts() for name in attacks}
-    end, number = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        for kind, (name, attack) in enumerate(attacks.items()):
-            attempt(attack, [seed, kind, number], counts[name])
-        number += 1
+    end = time.monotonic() + seconds
+    for number in itertools.count() if numbers is None else numbers:
+        if time.monotonic() >= end:
+            break
+        for name, attack in attacks.items():
+            start, before = time.monotonic(), len(counts[name].found)
+            outcome = attempt(attack, seed_of(seed, name, number), counts[name], limit)
+            if log is not None:
+                line = {"attack": name, "seed": seed, "number": number, "outcome": outcome}
+                line["seconds"] = round(time.monotonic() - start, 2)
+                line["found"] = counts[name].found[before:]
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(line) + "\n")
     return counts
 
 

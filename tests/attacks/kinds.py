@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from tests.attacks.harness import Attack, WrongError, refused_or
+from tests.attacks.outcomes import STRATEGIES, attack
 
 from mercer import (
     Gaussian,
@@ -143,13 +144,13 @@ def checkpoints(rng: Rng, folder: Path) -> str:
     X, y = rows(np.random.default_rng(0))
     settings = {**QUICK, "basis": Landmarks(8), "shards": 3, "alpha": 1e-3}
     fit = KernelRegressor(**settings, checkpoint=folder / "kept").fit
-    expected = fit(X, y).coef_
+    expected = fit(X, y).dual_coef_
     files = sorted(path for path in (folder / "kept").rglob("*") if path.is_file())
     chosen = files[int(rng.integers(len(files)))]
     chosen.write_bytes(mutated(rng, chosen.read_bytes() or b"x"))
 
     def again() -> str:
-        found = KernelRegressor(**settings, checkpoint=folder / "kept").fit(X, y).coef_
+        found = KernelRegressor(**settings, checkpoint=folder / "kept").fit(X, y).dual_coef_
         if not np.array_equal(found, expected):
             raise WrongError(f"a damaged {chosen.name} changes the model")
         return "right"
@@ -229,5 +230,6 @@ ATTACKS: dict[str, Attack] = {
     "batches": batches,
     "predictions": predictions,
 }
+ATTACKS |= {f"outcome: {name}": attack(name) for name in STRATEGIES}
 if hasattr(signal, "SIGVTALRM"):
     ATTACKS["signals"] = signals

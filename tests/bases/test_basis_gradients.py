@@ -43,7 +43,7 @@ def test_gradients_are_those_of_predictions(name):
     model, X = fit(ALL[name](), Matern(2.5, 0.6))
     X = inner_rows(X)
     wanted = differences(model.predict, X)
-    found = model.basis_.gradients(model.coef_)(X)
+    found = model.basis_.gradients(model.dual_coef_)(X)
     assert model.basis_.has_gradient
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-7 * np.abs(wanted).max())
@@ -56,10 +56,10 @@ def test_gradients_are_those_of_predictions(name):
 @pytest.mark.parametrize("name", ["leverage", "random_features", "sketch"])
 def test_gradients_have_the_precision_of_blocks(name):
     model, X = fit(ALL[name](), Gaussian(0.5), dtype="float32")
-    found = model.basis_.gradients(model.coef_)(X)
+    found = model.basis_.gradients(model.dual_coef_)(X)
     assert found.dtype == np.float32
     model.basis_.widen()
-    wanted = model.basis_.gradients(model.coef_)(X)
+    wanted = model.basis_.gradients(model.dual_coef_)(X)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4 * np.abs(wanted).max())
 
 
@@ -67,21 +67,21 @@ def test_gradients_have_the_precision_of_blocks(name):
 def test_blocks_of_any_size_and_sparse_rows(basis, monkeypatch):
     model, X = fit(basis, Gaussian(0.5))
     X[X < 0.3] = 0.0
-    whole = model.basis_.gradients(model.coef_)(X)
+    whole = model.basis_.gradients(model.dual_coef_)(X)
     monkeypatch.setattr("mercer.bases.basis.TILE", 1)
     for given in (np.vstack([X, X]), sparse.csr_matrix(np.vstack([X, X]))):
-        found = model.basis_.gradients(model.coef_)(given)
+        found = model.basis_.gradients(model.dual_coef_)(given)
         np.testing.assert_allclose(found, np.hstack([whole, whole]), rtol=1e-9, atol=1e-12)
 
 
 def test_the_full_kernel_leaves_out_self_terms_at_a_kink():
     model, _ = fit(FullKernel(), LaplacianL2(0.5))
     X = model.basis_.landmarks_
-    found = model.basis_.gradients(model.coef_)(X)
+    found = model.basis_.gradients(model.dual_coef_)(X)
     for i in range(len(X)):
         others = np.arange(len(X)) != i
         block = model.basis_.kernel_.gradient(X[others])
-        wanted = block(X[i : i + 1], model.coef_[others])[:, 0]
+        wanted = block(X[i : i + 1], model.dual_coef_[others])[:, 0]
         np.testing.assert_allclose(found[:, i], wanted, rtol=1e-8, atol=1e-10)
 
 

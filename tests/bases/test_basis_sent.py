@@ -9,7 +9,7 @@ from mercer import Gaussian, KernelRegressor, Landmarks, LaplacianL1, RandomFeat
 from mercer.moments import by_fold
 from mercer.moments.by_fold import numbers_of
 from mercer.rows import ArraySource
-from mercer.testing.check_data import fitted, new_rows
+from mercer.testing.assertions import fitted, new_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((1200, 8))

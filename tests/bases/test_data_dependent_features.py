@@ -144,7 +144,7 @@ def test_every_estimator_takes_them(sampling, weighting, tmp_path):
     basis = RandomFeatures(40, sampling=sampling, weighting=weighting)
     settings = {"basis": basis, "alpha": 1e-3, "random_state": 0}
     model = KernelRegressor(KERNEL, **settings).fit(X, Y)
-    assert model.coef_.shape == (40, 1)
+    assert model.dual_coef_.shape == (40, 1)
     assert model.basis_.size == 40
     again = load(save(model, tmp_path / "model"))
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))

@@ -35,7 +35,7 @@ EXACT = reference.leverage_scores(KERNEL(X), ALPHA)
 @pytest.fixture
 def few_candidates(monkeypatch):
     """Dictionaries from a sample of 300 rows, so that most rows are not in it."""
-    monkeypatch.setattr("mercer.sampling.choosing.LEAST", 300)
+    monkeypatch.setattr("mercer.sampling.landmark_rows.LEAST", 300)
 
 
 def landmarks(sampling="leverage", size=M, **settings):
@@ -153,7 +153,7 @@ def test_a_row_that_is_not_finite_is_named():
 REFUSED = {
     "no penalty": ({"alpha": 0.0}, "alpha of Landmarks must be a finite number greater than 0"),
     "a negative penalty": ({"alpha": -1e-3}, "greater than 0, got -0.001"),
-    "a word": ({"alpha": "auto"}, "alpha of Landmarks must be a number"),
+    "a word": ({"alpha": "auto"}, "unknown alpha of Landmarks 'auto'"),
     "of uniform rows": (
         {"sampling": "uniform", "candidates": None},
         r"alpha .*\['leverage', 'bless'\], got alpha=0.001 with sampling='uniform'",
@@ -206,8 +206,8 @@ def test_the_recipe_is_the_average_of_the_paper(few_candidates):
         random_state=0,
         dtype="float64",
     )
-    assert model.basis.get_params()["alpha"] == 1e-3
     model.fit(X, Y, shard_labels=shard)
+    assert (model.basis.alpha, model.basis_.alpha) == (None, 1e-3)
     assert model.communication_.shards == 4
     assert model.basis_.size == 60
     parts = [(X[shard == number], Y[shard == number]) for number in range(4)]
@@ -218,7 +218,6 @@ def test_the_recipe_is_the_average_of_the_paper(few_candidates):
     assert np.mean(wanted == 2) > 0.6 * exact[GROUP == 2].sum() > 3 * 30 / N
 
 
-def test_an_alpha_that_is_searched_leaves_the_penalty_of_scores_open():
-    assert recipe("DNystroem leverage", shards=2).basis.alpha is None
-    assert recipe("DNystroem leverage", shards=2, alpha=np.float32(0.5)).basis.alpha == 0.5
-    assert recipe("DNystroem leverage", shards=2).basis.candidates == "all"
+def test_the_recipe_scores_all_rows_at_the_alpha_of_the_fit():
+    basis = recipe("DNystroem leverage", shards=2, alpha=0.5).basis
+    assert (basis.alpha, basis.candidates) == (None, "all")

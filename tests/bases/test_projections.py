@@ -7,7 +7,7 @@ from scipy.linalg import hadamard
 import reference
 from cases import rows, sketch_matrix
 from mercer import Gaussian, Sketch
-from mercer.bases.orthogonal_systems import walsh_hadamard
+from mercer.bases.projections import walsh_hadamard
 from mercer.bases.sketch import KINDS
 from pairs import over_pairs
 

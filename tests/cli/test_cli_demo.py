@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from mercer.cli.picture import most_confused
+from mercer.cli.demo import most_confused
 
 
 @pytest.mark.slow

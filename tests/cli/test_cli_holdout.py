@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.cli.holdout import hold_out
+from mercer.cli.reading import hold_out
 from mercer.rows import ArraySource
 
 X = np.arange(40.0).reshape(20, 2)

@@ -13,9 +13,8 @@ import pytest
 from rich.text import Text
 
 from mercer import load
-from mercer.cli.files import write_output
-from mercer.cli.output import note, print_json, show_error, stdout
-from mercer.cli.tables import columns, facts, words
+from mercer.cli.output import columns, facts, note, print_json, show_error, stdout, words
+from mercer.cli.writing import write_output
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -49,7 +49,7 @@ def test_it_agrees_with_the_fit(run):
     for name, words in load("houses").columns_.encoding_.describe():
         expected = words.split(";")[0].split("=")[0]
         assert found[name]["becomes"].startswith(expected), name
-    assert found["city"]["becomes"] == "category of 40 levels: the mean of y in each"
+    assert found["city"]["becomes"] == "category of 40 levels: an indicator each"
 
 
 def test_the_task_and_the_dialect_are_stated(run):

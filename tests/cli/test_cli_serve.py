@@ -1,5 +1,6 @@
 """``mercer label --serve``: a page, a person's work, a model; and what is refused."""
 
+import time
 import webbrowser
 
 import pytest
@@ -24,13 +25,17 @@ def person(frame, monkeypatch):
             state = client.get("/api/state", params=who).json()
             seen.append(state)
             for _ in range(10):
+                while state["row"] is None:  # the next rows are being drawn
+                    assert not state["trouble"]
+                    time.sleep(0.05)
+                    state = client.get("/api/state", params=who).json()
                 row = state["row"]["id"]
                 content = {**who, "row": row, "label": frame.color[int(row)]}
                 state = client.post("/api/label", json=content).json()
         return True
 
     monkeypatch.setattr(webbrowser, "open", work)
-    monkeypatch.setattr("mercer.cli.serve.wait_for_end", lambda: None)
+    monkeypatch.setattr("mercer.cli.label.wait_for_end", lambda: None)
     return seen
 
 

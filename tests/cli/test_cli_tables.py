@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.cli.house_tables import QUICK, houses, write_german
 
@@ -246,7 +247,8 @@ def test_help_has_groups_and_examples(run):
 
 
 @pytest.mark.parametrize("holdout", [(), ("--holdout", 0.5)])
-def test_an_infinite_value_is_found_by_its_line(holdout, run, table):
+def test_an_infinite_value_is_found_by_its_line(holdout, run, table, monkeypatch):
+    monkeypatch.setattr("mercer.cli.infinity.ROWS", 16)  # it is not in the first block
     lines = Path("houses.csv").read_text(encoding="utf-8").splitlines()
     code, _, rest = lines[41].split(",", 2)
     lines[41] = f"{code},inf,{rest}"
@@ -286,3 +288,22 @@ def test_options_that_contradict_a_sheet_are_refused(run, table):
         result = run("fit", "houses.csv", "--labels", "sheet.csv", option, "code")
         assert result.exit_code == 2
         assert f"{option} must be left out with --labels" in result.stderr
+
+
+def test_a_model_with_rare_levels_predicts(run):
+    """Two carriers have a few flights each, and share an indicator."""
+    rng = np.random.default_rng(0)
+    carrier = np.where(np.arange(600) < 5, ["OO", "OO", "OO", "YV", "YV"] * 120, "UA")
+    carrier[5:] = rng.choice(["AA", "B6", "UA"], 595)
+    flights = pd.DataFrame({"carrier": carrier, "distance": rng.integers(90, 2600, 600)})
+    flights["delay"] = np.round((carrier == "B6") + 9 * rng.normal(size=600), 2)
+    flights.to_csv("flights.csv", index=False)
+    result = run("fit", "flights.csv", "--target", "delay", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "2 rare ones together" in load("flights").columns_.encoding_.describe()[0][1]
+    result = run("predict", "flights", "flights.csv", "--out", "predicted.csv")
+    assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(
+        pd.read_csv("predicted.csv").iloc[:, -1],
+        load("flights").predict(flights[["carrier", "distance"]]),
+    )

@@ -15,7 +15,8 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import TableEncoder
-from mercer.columns.row_folds import FOLDS, folds_of, row_hashes
+from mercer.columns.row_folds import RowIdentity
+from mercer.columns.table_encoder import target_columns
 from mercer.rows.frames import table_of
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -53,7 +54,7 @@ def test_indicators_are_those_of_the_one_hot_encoder(least, seed):
     assert len(known.levels) + len(known.rare) == len(theirs.categories_[0])
     new = np.array([["level 0"], ["never seen"], ["nor this"]], dtype=object)
     new = np.append(new, text[::7], axis=0)
-    with pytest.warns(UserWarning, match="2 unknown values, taken as 'other'"):
+    with pytest.warns(UserWarning, match="2 unknown values .such as 'never seen'., taken as"):
         found = mine.transform(new)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # scikit-learn's own, of unknown levels
@@ -174,58 +175,108 @@ def gaps_as_a_level(X):
     return X
 
 
+#: New rows are encoded within the values of rows of the fit.
+LIMITS = np.min, np.max
+
+
+def shrunk_means(text, y, smooth):
+    """The best linear prediction of y in a level by the analysis of variance, one level at a time.
+
+    Returns a function of levels, and of which rows are known.
+    """
+    groups = {level: y[text == level] for level in np.unique(text)}
+    n = np.array([len(group) for group in groups.values()], dtype=float)
+    means = np.array([group.mean() for group in groups.values()])
+    if smooth == "auto":
+        noise = sum(((group - group.mean()) ** 2).sum() for group in groups.values())
+        noise /= len(y) - len(n)
+        between = (n * (means - y.mean()) ** 2).sum() - (len(n) - 1) * noise
+        effects = max(0.0, between / (len(y) - (n**2).sum() / len(y)))
+        prior = np.average(means, weights=n / (n * effects + noise))
+        ratio = noise / effects if effects else np.inf
+    else:
+        prior, ratio = y.mean(), smooth
+
+    def encode(level, known):
+        rows = y[(text == level) & known]
+        if not len(rows):
+            return prior
+        return prior + len(rows) / (len(rows) + ratio) * (rows.mean() - prior)
+
+    return encode
+
+
 @pytest.mark.parametrize("smooth", ["auto", 0.0, 3.5])
 @pytest.mark.parametrize("kind", ["regression", "large offset", "binary", "multiclass"])
-def test_means_of_y_are_those_of_the_target_encoder(kind, smooth):
+def test_means_of_y_are_those_of_an_analysis_of_variance(kind, smooth):
     X, y = many_levels()
     y = targets(kind, y)
-    mine = TableEncoder(smooth=smooth)
+    mine = TableEncoder(smooth=smooth, max_levels=20)
     found = mine.fit_transform(X, y)
     width = (found.shape[1] - 1) // 2
     assert width == (12 if kind == "multiclass" else 1)
-    folds = folds_of(row_hashes(table_of(X)))
-    splits = [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(FOLDS)]
-    theirs = TargetEncoder(smooth=smooth, cv=splits)
-    expected = theirs.fit_transform(gaps_as_a_level(X), y)
-    scale = {"rtol": 1e-12, "atol": 1e-12}
-    np.testing.assert_allclose(found[:, : 2 * width], expected, **scale)
     new = np.array([["L1", "M1", 0.0], ["L0", None, 1.0], ["?!", "M2", 2.0]], dtype=object)
     new = np.append(new, many_levels(80, seed=5)[0], axis=0)
-    with pytest.warns(UserWarning, match="'x0' has .* unknown values, .*'x1' has 1 missing"):
-        found = mine.transform(new)
-    as_text = gaps_as_a_level(new)
-    as_text[as_text == "?!"] = "unseen"
-    np.testing.assert_allclose(found[:, : 2 * width], theirs.transform(as_text), **scale)
-    np.testing.assert_array_equal(found[:, -1], new[:, 2].astype(float))
+    with pytest.warns(UserWarning, match="'x0' has .* unknown values .*'x1' has 1 missing"):
+        again = mine.transform(new)
+    Y = target_columns(y)
+    table, numbers = table_of(X), np.arange(len(y))
+    folds = RowIdentity.of(table, Y - Y.mean(axis=0), numbers).folds(mine.encoding_.deal)
+    expected = {"rtol": 1e-9, "atol": 1e-9}
+    for column, output in [(column, output) for column in range(2) for output in range(width)]:
+        text = gaps_as_a_level(X)[:, column]
+        encode = shrunk_means(text, Y[:, output], smooth)
+        fitted = [encode(level, folds != fold) for level, fold in zip(text, folds, strict=True)]
+        np.testing.assert_allclose(found[:, column * width + output], fitted, **expected)
+        values = [encode(level, numbers >= 0) for level in gaps_as_a_level(new)[:, column]]
+        values = np.clip(values, np.min(fitted), np.max(fitted))
+        np.testing.assert_allclose(again[:, column * width + output], values, **expected)
+    if smooth != "auto":
+        theirs = TargetEncoder(smooth=smooth).fit(gaps_as_a_level(X), y)
+        as_text = gaps_as_a_level(new)
+        as_text[as_text == "?!"] = "unseen"
+        values = np.clip(theirs.transform(as_text), *(f(found[:, :-1], axis=0) for f in LIMITS))
+        np.testing.assert_allclose(again[:, : 2 * width], values, **expected)
 
 
-def test_levels_without_variance_of_y_are_as_in_the_target_encoder():
-    """Some levels have one row, and some the same y in every row: variances of 0."""
+def test_levels_with_one_row_and_without_variance():
+    """Only one row, or the same y in every row: a variance within the level of 0."""
     rng = np.random.default_rng(3)
     number = np.concatenate([np.arange(30), rng.integers(0, 30, 90)])
-    X = np.array([[f"L{level}"] for level in number], dtype=object)
+    text = np.array([f"L{level}" for level in number], dtype=object)
     y = np.where(number % 2 == 0, 0.1 * number, rng.normal(size=120))
-    found = TableEncoder().fit(X, y).transform(X)
-    np.testing.assert_allclose(found, TargetEncoder().fit(X, y).transform(X), **EXACT)
+    found = TableEncoder({"x0": "target"}).fit(text[:, None], y).transform(text[:, None])[:, 0]
+    encode = shrunk_means(text, y, "auto")
+    expected = [encode(level, np.ones(120, dtype=bool)) for level in text]
+    inside = (expected > found.min()) & (expected < found.max())
+    assert inside.mean() > 0.9
+    np.testing.assert_allclose(found[inside], np.array(expected)[inside], rtol=1e-9)
+
+
+def test_levels_of_one_row_each_say_nothing():
+    X = np.array([[f"L{level}"] for level in range(40)], dtype=object)
+    y = np.random.default_rng(0).normal(size=40)
+    found = TableEncoder({"x0": "target"}).fit_transform(X, y)
+    np.testing.assert_allclose(found, y.mean(), atol=1e-12)
 
 
 def test_a_constant_y_is_the_mean_everywhere():
     X, _ = many_levels()
     y = np.full(len(X), 0.1)
-    found = TableEncoder(smooth=1.0).fit(X, y).transform(X)
+    found = TableEncoder(smooth=1.0, max_levels=20).fit(X, y).transform(X)
     np.testing.assert_allclose(found[:, :2], 0.1, rtol=1e-12)
-    found = TableEncoder().fit(X, y).transform(X)
+    found = TableEncoder(max_levels=20).fit(X, y).transform(X)
     np.testing.assert_allclose(found[:, :2], 0.1, rtol=1e-12)
 
 
 def test_several_columns_of_y_each_have_a_mean():
     X, y = many_levels()
     Y = np.column_stack([y, -2 * y + 1, np.arange(len(y)) % 3])
-    mine = TableEncoder().fit(X, Y)
+    mine = TableEncoder(max_levels=20).fit(X, Y)
     found = mine.transform(X)
     assert mine.get_feature_names_out().tolist()[:4] == ["x0:0", "x0:1", "x0:2", "x1:0"]
     for column in range(3):
-        alone = TableEncoder().fit(X, Y[:, column].astype(float)).transform(X)
+        alone = TableEncoder(max_levels=20).fit(X, Y[:, column].astype(float)).transform(X)
         np.testing.assert_allclose(found[:, [column, 3 + column]], alone[:, :2], **EXACT)
 
 

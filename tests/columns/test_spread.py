@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from mercer.columns import ColumnSums, column_sums, quantile_scaling
 from mercer.columns.column_encoders import DateColumn
 from mercer.columns.scaling import StandardScaling
+from mercer.kernels import Metric
 from mercer.metric import learned_matrix
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
+from mercer.storage.state import check_state
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((500, 3)) * [1.0, 1e-6, 1e5] + [0.0, 1e3, -1e8]
@@ -40,13 +44,32 @@ def test_a_constant_column_maps_to_zeros_even_with_rounding():
     np.testing.assert_array_equal(scaling(constant)[:, 3:], 0.0)
 
 
-def test_sparse_rows_stay_sparse_and_are_not_centered():
+@pytest.mark.parametrize("weight", [None, RNG.random(200)], ids=["alike", "weighted"])
+def test_sparse_columns_have_the_means_and_spreads_of_dense_ones(weight):
     thin = sparse.random(200, 5, 0.3, format="csr", random_state=0)
-    total = ColumnSums.of(thin)
-    np.testing.assert_allclose(total.scale, thin.toarray().std(axis=0), rtol=1e-10)
-    scaled = total.scaling()(thin)
-    assert sparse.issparse(scaled)
-    np.testing.assert_allclose(scaled.toarray(), thin.toarray() / total.scale)
+    thin[:, 4] = 1e8 + RNG.random((200, 1))  # squares about 0 would lose all of its spread
+    total, expected = (ColumnSums.of(rows, weight) for rows in (thin, thin.toarray()))
+    np.testing.assert_allclose(total.mean, expected.mean, rtol=1e-13)
+    np.testing.assert_allclose(total.scale, expected.scale, rtol=1e-6)
+    twice = sparse.csr_array(  # a value that is stored in two parts is their sum
+        (np.array([1.0, 2.0, 4.0]), np.array([0, 0, 0]), np.array([0, 2, 3])), shape=(2, 1)
+    )
+    np.testing.assert_allclose(ColumnSums.of(twice).scale, [0.5])
+
+
+def test_centered_sparse_rows_are_sparse_rows_and_a_shift():
+    thin = sparse.random(200, 5, 0.3, format="csr", random_state=0)
+    scaling = ColumnSums.of(thin).scaling()
+    scaled, expected = scaling(thin), scaling(thin.toarray())
+    assert scaled.values.nnz == thin.nnz
+    np.testing.assert_allclose(np.asarray(scaled), expected, atol=1e-13)
+    np.testing.assert_allclose(np.asarray(scaled[10:20]), expected[10:20], atol=1e-13)
+    W = RNG.standard_normal((5, 3))
+    np.testing.assert_allclose(scaled @ W, expected @ W, atol=1e-12)
+    assert sparse.issparse(scaling.uncentered()(thin))
+    for matrix in (RNG.random(5), np.array([1.0, 0.0, 2.0, 0.0, 0.0]), W):
+        metric = Metric(scaling, matrix)
+        np.testing.assert_allclose(np.asarray(metric(thin)), metric(thin.toarray()), atol=1e-12)
 
 
 def test_quantiles_of_values_that_differ_by_rounding_are_one():
@@ -86,7 +109,7 @@ def test_quantiles_bear_outliers_and_heavy_tails():
 def test_quantiles_of_few_values(values):
     column = RNG.choice(values, (400, 1))
     scaling = quantile_scaling(column)
-    scaling.check_state(1)
+    check_state(scaling, d=1)
     scaled = scaling(column)
     assert np.isfinite(scaled).all()
     assert len(np.unique(scaled)) == len(np.unique(column)) or len(values) == 300
@@ -106,13 +129,13 @@ def test_slopes_are_derivatives(scaling):
 
 def test_states_from_files_are_checked():
     with pytest.raises(ValueError, match="shape"):
-        StandardScaling(np.zeros(2), np.ones(3)).check_state(3)
+        check_state(StandardScaling(np.zeros(2), np.ones(3)), d=3)
     with pytest.raises(ValueError, match="at least 0"):
-        StandardScaling(np.zeros(3), np.array([1.0, -1.0, 1.0])).check_state(3)
+        check_state(StandardScaling(np.zeros(3), np.array([1.0, -1.0, 1.0])), d=3)
     backwards = quantile_scaling(X)
     backwards.knots[:] = backwards.knots[:, ::-1]
     with pytest.raises(ValueError, match="increase"):
-        backwards.check_state(3)
+        check_state(backwards, d=3)
 
 
 def test_a_root_of_nothing_is_no_metric():
@@ -125,3 +148,11 @@ def test_a_root_of_the_full_matrix():
     G = A @ A.T
     P = learned_matrix(G, 0.5)
     np.testing.assert_allclose(P @ P.T, G / np.linalg.eigvalsh(G)[-1], atol=1e-10)
+
+
+def test_equal_values_share_their_middle_rank():
+    column = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 9.0])
+    quantile = ndtri((rankdata(column) - 0.5) / 6)
+    quantile = (quantile - quantile.mean()) / quantile.std()
+    found = quantile_scaling(column[:, None])(column[:, None])
+    np.testing.assert_allclose(found[:, 0], quantile)

@@ -13,6 +13,7 @@ from mercer.columns.text_dates import (
     is_ambiguous,
     parse_dates,
     preferred_format,
+    read_dates,
 )
 
 READS = [
@@ -43,11 +44,15 @@ READS = [
     ("12/31/2024, 12:05:09 p.m.", DateFormat.MONTH_SLASH, "2024-12-31T12:05:09"),
     ("31-12-2024", DateFormat.DAY_DASH, "2024-12-31"),
     ("12-31-2024 10:00", DateFormat.MONTH_DASH, "2024-12-31T10:00"),
+    ("31-12-95", DateFormat.DAY_DASH, "1995-12-31"),
+    ("1-31-95", DateFormat.MONTH_DASH, "1995-01-31"),
+    ("95-01-31", DateFormat.SHORT_ISO, "1995-01-31"),
     ("2.1.2024", DateFormat.DAY_DOT, "2024-01-02"),
     ("02.01.24 14:30", DateFormat.DAY_DOT, "2024-01-02T14:30"),
     ("31.12.99", DateFormat.DAY_DOT, "1999-12-31"),
     ("2 Jan 2024", DateFormat.DAY_NAME, "2024-01-02"),
     ("02-Jan-2024", DateFormat.DAY_NAME, "2024-01-02"),
+    ("02-Jan-24", DateFormat.DAY_NAME, "2024-01-02"),
     ("2nd sept 2024 9:30PM", DateFormat.DAY_NAME, "2024-09-02T21:30"),
     ("29 FEBRUARY 2024", DateFormat.DAY_NAME, "2024-02-29"),
     ("Jan 2, 2024", DateFormat.NAME_DAY, "2024-01-02"),
@@ -74,7 +79,6 @@ NOT_DATES = [
     "2024-00-10",
     "2024-01-00",
     "0000-01-01",
-    "24-01-02",
     "2024-01-02T25:00",
     "2024-01-02 24:00",
     "2024-01-02 12:60",
@@ -87,13 +91,11 @@ NOT_DATES = [
     "32/12/2024",
     "31/31/2024",
     "31/12/024",
-    "1-2-24",
     "24/13/45/1",
     "31.13.2024",
     "1.2.3",
     "10.0.0.1",
     "31 Feb 2024",
-    "2 Jan 24",
     "2-Jan 2024",
     "2 Foo 2024",
     "Janu 2, 2024",
@@ -165,6 +167,11 @@ def test_a_level_that_does_not_fit_the_format_is_nat():
     assert dates[[0, 4]].tolist() == [datetime(2024, 1, 2), datetime(2024, 1, 4, 12)]
 
 
+def test_times_of_day_and_dates_are_not_read_as_each_other():
+    assert np.isnat(read_dates(["14:30"], DateFormat.ISO)).all()
+    assert np.isnat(read_dates(["2024-01-02"], DateFormat.TIME)).all()
+
+
 def test_levels_with_and_without_time_fraction_half_and_offset_mix():
     levels = ["2024-01-02", "2024-01-02 03:04:05.5", "2024-01-02 03:04 PM", "2024-01-02T03:04+01"]
     wanted = [
@@ -185,9 +192,10 @@ PATTERNS = {
     DateFormat.MONTH_SLASH: "{:%m/%d/%y}",
     DateFormat.DAY_SLASH: "{:%d/%m/%Y}",
     DateFormat.DAY_DASH: "{:%d-%m-%Y}",
-    DateFormat.MONTH_DASH: "{:%m-%d-%Y}",
+    DateFormat.MONTH_DASH: "{:%m-%d-%y}",
+    DateFormat.SHORT_ISO: "{:%y-%m-%d}",
     DateFormat.DAY_DOT: "{:%d.%m.%y}",
-    DateFormat.DAY_NAME: "{:%d-%b-%Y}",
+    DateFormat.DAY_NAME: "{:%d-%b-%y}",
     DateFormat.NAME_DAY: "{:%B %d, %Y}",
 }
 CLOCKS = [" {:%H:%M:%S.%f}", " {:%I:%M:%S.%f %p}"]

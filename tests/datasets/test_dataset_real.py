@@ -1,6 +1,5 @@
 """Data sets that are found in a folder or downloaded."""
 
-import os
 from urllib.error import URLError
 
 import numpy as np
@@ -91,7 +90,7 @@ def test_without_a_network(fetched, monkeypatch):
         load_real("usps")
 
 
-@pytest.mark.skipif("MERCER_DATA" not in os.environ, reason="needs the real data sets")
+@pytest.mark.real
 def test_real_files():
     data = load_real("letter")
     assert data.X_train.shape == (16000, 16)

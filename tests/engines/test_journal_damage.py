@@ -127,9 +127,9 @@ def test_a_part_of_a_terabyte_of_nothing(folder):
         ("[" * 9_000, "damaged"),
         (" " * 20_000 + "{}", "damaged"),
         ("{}", "another version"),
-        ('{"format": 4, "identity": "me"}', "damaged"),
-        ('{"format": 4, "identity": "me", "seed": 8}', "damaged"),
-        ('{"format": 3, "identity": "me", "seed": 7}', "format 4, got 3"),
+        ('{"format": 6, "identity": "me"}', "damaged"),
+        ('{"format": 6, "identity": "me", "seed": 8}', "damaged"),
+        ('{"format": 5, "identity": "me", "seed": 7}', "format 6, got 5"),
     ],
 )
 def test_a_header_that_is_damaged_is_named(content, message, folder):

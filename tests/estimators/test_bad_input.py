@@ -4,7 +4,9 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from sklearn.base import is_regressor
 
 from cases import GIVEN, weights
 from mercer import (
@@ -16,6 +18,7 @@ from mercer import (
     MercerWarning,
     RandomFeatures,
     Sketch,
+    TableEncoder,
 )
 from pairs import over_each
 from refusals import NEW, X, Y, refused
@@ -133,6 +136,17 @@ def test_targets_that_are_not_finite(basis):
     )
 
 
+@pytest.mark.parametrize("estimator", [KernelRegressor(), KernelRanker(), KernelClassifier()])
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf])
+def test_an_infinite_target_is_no_gap_to_fill(estimator, wrong):
+    y = changed(np.round(np.abs(Y)) % 2, 17, wrong)
+    for values in (y, y.astype(object), y[:, None] if is_regressor(estimator) else y):
+        with pytest.raises(ValueError, match=r"Input y contains infinity at row 17") as caught:
+            estimator.fit(X, values)
+        assert "ill" not in str(caught.value)
+        assert str(caught.value).endswith("Replace it by a number, or drop the row")
+
+
 @over_bases
 def test_targets_that_are_missing_are_told(basis):
     with pytest.warns(MercerWarning, match="1 of 30 rows have no label"):
@@ -228,9 +242,24 @@ def test_missing_classes():
     labels = np.array(["a", "b", None] * 10, dtype=object)
     with pytest.warns(MercerWarning, match="10 of 30 rows have no label"):
         assert KernelClassifier().fit(X, labels).classes_.tolist() == ["a", "b"]
-    labels = np.array(["a", 1, None] * 10, dtype=object)
-    with pytest.raises((ValueError, TypeError), match=r"label|str"):
-        KernelClassifier().fit(X, labels)
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+@pytest.mark.parametrize("mixed", [["a", 1, None], [2.5, "b", "a"], [True, "no", "a"]])
+def test_classes_that_are_text_and_numbers(mixed, shards):
+    labels = np.array(mixed * 10, dtype=object)
+    with pytest.raises(ValueError, match=r"must be all text or all numbers, got .* and '[abno]+'"):
+        KernelClassifier(shards=shards).fit(X, labels)
+
+
+def test_classes_that_are_text_in_one_partition_and_numbers_in_another():
+    dask, dd = pytest.importorskip("dask"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame({"x": X[:, 0], "y": np.array(["a", "b"] * 8 + [1, 2] * 7, dtype=object)})
+    with (
+        dask.config.set({"dataframe.convert-string": False}),
+        pytest.raises(ValueError, match="must be all text or all numbers"),
+    ):
+        KernelClassifier().fit(dd.from_pandas(frame, npartitions=2), "y")
 
 
 @over_bases
@@ -301,3 +330,35 @@ def test_labels_that_are_no_integers_are_refused_without_a_warning(label):
         warnings.simplefilter("error")
         with pytest.raises(ValueError, match=r"infinity|must be below 9e"):
             KernelClassifier("gaussian", metric=None, scale=None).fit(np.eye(6), y)
+
+
+# -- data frames ---------------------------------------------------------------------------------
+
+READERS = {
+    "estimator": lambda X: KernelRegressor(Gaussian(1.0)).fit(X, Y),
+    "y by name": lambda X: KernelRegressor(Gaussian(1.0)).fit(X, "y"),
+    "numbers only": lambda X: KernelRegressor(Gaussian(1.0), columns=None).fit(X, Y),
+    "new rows": lambda X: KernelRegressor(Gaussian(1.0)).fit(X_FRAME, Y).predict(X),
+    "encoder": lambda X: TableEncoder().fit(X),
+}
+X_FRAME = pd.DataFrame(X).add_prefix("x")
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_two_columns_of_one_name_are_named(reader):
+    twice = pd.concat([X_FRAME, X_FRAME[["x1"]]], axis=1).assign(y=Y)
+    with pytest.raises(ValueError, match="a distinct name for every column, but 'x1' names more"):
+        READERS[reader](twice)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_lazy_frame_has_to_be_collected(reader):
+    lazy = pl.from_pandas(X_FRAME.assign(y=Y)).lazy()
+    with pytest.raises(TypeError, match=r"in memory, got a LazyFrame.*pass X\.collect\(\)"):
+        READERS[reader](lazy)
+
+
+def test_a_folder_of_other_files_names_the_list(tmp_path):
+    X_FRAME.assign(y=Y).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match=r"got a\.csv: .* fit to a list of their paths"):
+        KernelRegressor().fit(tmp_path, "y")

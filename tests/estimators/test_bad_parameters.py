@@ -106,11 +106,11 @@ def test_a_memory_limit_that_is_too_low():
 
 def test_more_landmarks_than_rows_are_reduced_with_a_warning():
     with pytest.warns(MercerWarning, match="n_components=50 is more than the 30 rows: reduced"):
-        model = KernelRegressor(basis=Landmarks(50), alpha=1e-3).fit(X, Y)
+        model = KernelRegressor(Gaussian("median"), Landmarks(50), 1e-3).fit(X, Y)
     assert model.basis_.size <= 30
     np.testing.assert_allclose(
         model.predict(NEW),
-        KernelRegressor(basis="full", alpha=1e-3).fit(X, Y).predict(NEW),
+        KernelRegressor(Gaussian("median"), "full", 1e-3).fit(X, Y).predict(NEW),
         atol=1e-6,
     )
 

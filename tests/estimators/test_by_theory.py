@@ -17,8 +17,8 @@ from mercer import (
     save,
 )
 from mercer.bases import BasisTransformer
-from mercer.estimators.pool_dimension import PoolDimension
-from mercer.estimators.pool_penalty import TargetFacts, capacity
+from mercer.labelling.pool_penalty import TargetFacts, capacity
+from mercer.labelling.pool_scores import PoolDimension
 from mercer.rates import Exponents
 from mercer.rates.krylov_rates import discrepancy
 from mercer.rates.labelling_rates import Labelling, labelling_penalty

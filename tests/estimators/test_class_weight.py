@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import check_class_weight_classifiers
 
 from cases import PLAIN, rows
 from mercer import Gaussian, KernelClassifier, Landmarks, PreconditionedCG, load, save
-from mercer.estimators.class_weighing import balanced_factors
+from mercer.opening.weighing import balanced_factors
 
 X = rows(90)
 LABELS = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + 0.3 * X[:, 1], [0.45, 0.8])]

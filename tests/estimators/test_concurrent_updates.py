@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from cases import GIVEN
 from mercer import KernelClassifier, KernelRegressor, Landmarks
-from mercer.estimators.locking import lock_of
+from mercer.estimators.kernel_estimator import lock_of
 from mercer.kernels import Gaussian
 
 PARTS = 8

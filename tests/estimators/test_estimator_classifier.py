@@ -66,7 +66,7 @@ def test_many_classes_are_one_regression_a_class(basis):
 def test_two_classes_are_one_regression(basis):
     regressor = KernelRegressor(Gaussian(0.3), BASES[basis](), 1e-3).fit(X, 2.0 * TWO - 1)
     fitted = model(basis, calibration=None).fit(X, TWO)
-    assert fitted.coef_.shape[1] == 1
+    assert fitted.dual_coef_.shape[1] == 1
     decision = fitted.decision_function(NEW)
     assert decision.shape == (40,)
     np.testing.assert_allclose(decision, regressor.predict(NEW), atol=1e-8)

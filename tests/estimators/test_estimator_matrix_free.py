@@ -278,7 +278,7 @@ def error_in_the_norm_of_the_fit(found, direct):
             c * (direct.basis_.gram() @ c), axis=0
         )
 
-    return np.sqrt(squared(found.coef_ - direct.coef_) / squared(direct.coef_))
+    return np.sqrt(squared(found.dual_coef_ - direct.dual_coef_) / squared(direct.dual_coef_))
 
 
 @pytest.mark.parametrize("alpha", [1e-2, 1e-5, 1e-8])

@@ -36,12 +36,12 @@ def test_a_prediction_is_coefficients_times_functions(kind, dtype):
     X = rows(40)
     model = KernelRegressor(K, Sketch(15, kind), 1e-3, dtype=dtype, random_state=0)
     model.fit(X, targets(X, 2))
-    evaluate, coefficients, width = model.basis_.prediction(model.coef_)
+    evaluate, coefficients, width = model.basis_.prediction(model.dual_coef_)
     assert (width, coefficients.shape) == (40, (40, 2))
     values = evaluate(NEW, np.empty((12, 40), dtype=dtype))
     assert values.dtype == dtype
     tolerance = 1e-10 if dtype == "float64" else 1e-4
-    expected = model.basis_.evaluate(NEW) @ model.coef_
+    expected = model.basis_.evaluate(NEW) @ model.dual_coef_
     np.testing.assert_allclose(values @ coefficients, expected, atol=tolerance)
     np.testing.assert_allclose(model.predict(NEW), expected + model.intercept_, atol=tolerance)
 

@@ -121,6 +121,41 @@ def test_classes_may_be_a_column_of_words(files):
     np.testing.assert_array_equal(fitted.predict(NEW), expected.predict(NEW))
 
 
+NAMES = np.array(["NA", "EU", "None", ""], dtype=object)[np.arange(len(X)) % 4]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_word_for_a_gap_may_be_a_class(suffix, shards, tmp_path):
+    """Only what is empty has no label: North America is a class, from a file as from an array."""
+    path = tmp_path / f"rows.{suffix}"
+    write = {"csv": pa.csv.write_csv, "parquet": pq.write_table}[suffix]
+    write(table(X, region=NAMES.tolist()), path)
+    given = path if shards == 1 else [path, path]
+    with pytest.warns(MercerWarning, match=f"{50 * shards} of {200 * shards} rows have no label"):
+        fitted = KernelClassifier(Gaussian(0.5), BASES["given"](), 1e-3).fit(given, "region")
+    known = NAMES != ""
+    expected = KernelClassifier(Gaussian(0.5), BASES["given"](), 1e-3).fit(X[known], NAMES[known])
+    assert fitted.classes_.tolist() == expected.classes_.tolist() == ["EU", "NA", "None"]
+    np.testing.assert_array_equal(fitted.predict(NEW), expected.predict(NEW))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize(("basis", "shards"), [("full", 1), ("given", 1), ("given", 2)])
+def test_words_for_a_gap_among_amounts(suffix, shards, basis, tmp_path):
+    """A target of numbers has no classes: "NA" is no label, also where the numbers are text."""
+    amounts = np.array([f"${1e4 * value:,.2f}" for value in Y], dtype=object)
+    amounts[::10], amounts[5], amounts[6] = "NA", "n/a", ""
+    path = tmp_path / f"rows.{suffix}"
+    write = {"csv": pa.csv.write_csv, "parquet": pq.write_table}[suffix]
+    write(table(X, price=amounts.tolist()), path)
+    with pytest.warns(MercerWarning, match=f"{22 * shards} of {200 * shards} rows have no label"):
+        fitted = model(basis).fit(path if shards == 1 else [path, path], "price")
+    with pytest.warns(MercerWarning, match="22 of 200 rows have no label"):
+        expected = model(basis).fit(X, amounts)
+    np.testing.assert_allclose(fitted.predict(NEW), expected.predict(NEW), rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
 def test_predictions_from_a_table(files, name):
     """The columns of the fit are taken by name, others are left alone."""

@@ -38,12 +38,12 @@ def test_staged_predictions_are_fits_of_so_many_steps(solver, basis, outputs):
     X, w = rows(), weights()
     Y = 100 * targets(X, outputs) + 7
     model = model_of(solver, basis, StopAfter(6)).fit(X, Y, w)
-    before = model.coef_.copy()
+    before = model.dual_coef_.copy()
     for number, staged in enumerate(model.staged_predict(NEW), start=1):
         exact = model_of(solver, basis, StopAfter(number)).fit(X, Y, w)
         np.testing.assert_allclose(staged, exact.predict(NEW), rtol=1e-9)
         assert staged.shape == exact.predict(NEW).shape
-        np.testing.assert_array_equal(model.coef_, before)  # also in the middle of it
+        np.testing.assert_array_equal(model.dual_coef_, before)  # also in the middle of it
     assert number == 6
     np.testing.assert_allclose(staged, model.predict(NEW), rtol=1e-12)
 

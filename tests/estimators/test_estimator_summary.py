@@ -15,8 +15,8 @@ def text(**settings):
 
 
 def test_it_says_what_was_chosen_and_why():
-    found = text()
-    bandwidth = Matern().fitted(StandardScaler().fit_transform(X)).bandwidth
+    found = text(kernel=Matern(bandwidth="median"))
+    bandwidth = Matern(bandwidth="median").fitted(StandardScaler().fit_transform(X)).bandwidth
     for part in (
         "KernelRegressor",
         "rows",

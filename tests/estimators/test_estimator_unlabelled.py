@@ -13,12 +13,14 @@ from mercer import (
     KernelClassifier,
     KernelRegressor,
     Landmarks,
+    LeaveOneOut,
     MercerWarning,
     RandomFeatures,
     StopAfter,
     StopByFolds,
     StopOnHeldOut,
 )
+from mercer.selection import AutoSelection
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (300, 2))
@@ -126,7 +128,7 @@ def test_rows_without_labels_are_left_out_by_default(labels, tmp_path):
             with pytest.warns(MercerWarning, match=f"{(~KNOWN).sum()} of 300 rows have no label"):
                 found = model(cls, unlabelled="drop", shards=shards).fit(*given)
             assert found.moments_.rows == KNOWN.sum()
-            np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(found.dual_coef_, expected.dual_coef_, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::mercer.MercerWarning")
@@ -138,7 +140,6 @@ def test_rows_come_and_go():
 REFUSED = {
     "no row has a label": ({}, (X, np.full(300, np.nan)), {}),
     "unlabelled rows need moments": ({"solver": "pcg"}, (X, PARTLY), {}),
-    "drop these rows": ({"alpha": "auto", "selection": "loo"}, (X, PARTLY), {}),
     "2 columns of X": ({}, (X, Y), {"X_unlabelled": X[:, :1]}),
     "must be rows": ({}, (X, Y), {"X_unlabelled": X[0]}),
     "infinity": ({}, (X, np.where(KNOWN, np.inf, Y)), {}),
@@ -170,3 +171,13 @@ def test_folds_without_labels_are_left_out():
     y[1:] = np.nan
     with pytest.raises(ValueError, match="needs training and held-out rows"):
         KernelRegressor(solver=held_out, **settings).fit(rows, y)
+
+
+def test_leave_one_out_leaves_out_labels_and_keeps_rows():
+    """Without landmarks at rows, it is what the default does on all of them."""
+    found = []
+    for selection in (LeaveOneOut(), AutoSelection(len(X))):
+        model = KernelRegressor(basis=RandomFeatures(50), selection=selection, random_state=0)
+        model.set_params(unlabelled="use", metric=None, scale=None, intervals=None).fit(X, PARTLY)
+        found.append(model.cv_results_["mean_squared_error"])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)

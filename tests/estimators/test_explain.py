@@ -1,7 +1,5 @@
 """Explanations against differences of predictions, in the units of the user's table."""
 
-import os
-
 import matplotlib
 
 matplotlib.use("Agg")
@@ -12,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+import mercer.explain.explaining as explaining
 from explain_cases import ROWS, X, Y, assert_slopes, houses, slopes, steps_of
 from mercer import (
     Gaussian,
@@ -27,7 +26,8 @@ from mercer import (
     load,
     save,
 )
-from mercer.datasets import load_real
+from mercer.explain.explained_function import ExplainedFunction
+from real_data import real
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,11 @@ def closed():
 def table(request):
     frame, y = houses()
     model = KernelRegressor(
-        Matern(2.5, "median"), metric=None, scale=request.param, random_state=0
+        Matern(2.5, "median"),
+        metric=None,
+        scale=request.param,
+        columns=TableEncoder({"zip": "target"}, smooth=10.0),  # y says nothing of it: all alike
+        random_state=0,
     ).fit(frame, y)
     # Off the rows of the fit, whose values are knots of the quantiles.
     moved = pd.to_timedelta(np.where(frame["sold"].isna(), 0, 7), unit="min")
@@ -177,6 +181,35 @@ def test_arrays_with_gaps_and_sparse_rows():
     np.testing.assert_allclose(found.effect, same.effect)
 
 
+def test_steps_are_for_the_columns_that_matter_most(monkeypatch):
+    frame, y = houses()
+    model = KernelRegressor("gaussian", random_state=0).fit(frame, y)
+    whole, names = model.explain(frame[:20]), list(frame)
+    monkeypatch.setattr(explaining, "STEPPED", 2)
+    found = model.explain(frame[:20])
+    np.testing.assert_allclose(found.derivative, whole.derivative)
+    same = [name for at, name in enumerate(names) if (found.effect == whole.effect)[:, at].all()]
+    assert len(same) >= 2
+    for at, name in enumerate(names):
+        if name not in same and found.kinds[at] == "number":
+            known = ~np.isnan(found.derivative[:, at])
+            tangent = found.derivative[:, at] * found.spread[at]
+            np.testing.assert_allclose(found.effect[known, at], tangent[known])
+
+
+def test_thousands_of_sparse_columns_take_seconds():
+    rng = np.random.default_rng(0)
+    wide = sparse.random_array((300, 8000), density=0.01, rng=rng, format="csr")
+    how = {"metric": None, "alpha": 1e-3, "random_state": 0}
+    model = KernelRegressor("gaussian", Landmarks(100), **how).fit(wide, wide[:, :9].sum(axis=1))
+    calls = []
+    plain = ExplainedFunction.values
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ExplainedFunction, "values", lambda f, U: calls.append(len(U)) or plain(f, U))
+        model.explain(wide[:3])
+    assert sum(map(bool, calls)) <= 2 * explaining.STEPPED + 1
+
+
 def test_files_and_saved_models(tmp_path):
     frame, y = houses()
     model = KernelRegressor("gaussian", random_state=0).fit(frame, y)
@@ -295,12 +328,10 @@ def test_tables_and_bars(table):
 
 @pytest.fixture(scope="module")
 def california():
-    folder = os.environ.get("MERCER_DATA")
-    if folder is None or not os.path.exists(os.path.join(folder, "california_housing")):
-        pytest.skip("california_housing is not here: set MERCER_DATA")
-    return load_real("california_housing")
+    return real("california_housing")
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("scale", ["standard", "quantile"])
 @pytest.mark.parametrize("kernel", [Matern(2.5, "median"), LaplacianL1("median")], ids=str)
 def test_california_housing(california, kernel, scale):

@@ -93,7 +93,7 @@ def test_a_kernel_without_gradient_is_differentiated_by_differences(dtype):
     ).fit(Z, Y)
     found = model.explain(Z[:20] + 0.01)
     assert not found.exact
-    coefficients, points = model.coef_[:, 0], model.basis_.landmarks_
+    coefficients, points = model.dual_coef_[:, 0], model.basis_.landmarks_
     difference = (Z[:20] + 0.01)[:, None] - points
     square = 1 + (difference**2).sum(axis=2)
     expected = np.einsum("ij,ijk->ik", -2 * coefficients / square**2, difference)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import Gaussian, ImportanceLabeller, Landmarks, RandomFeatures, Sketch
-from mercer.estimators.pool_dimension import PoolDimension
+from mercer.labelling.pool_scores import PoolDimension
 from mercer.rows import NpySource
 from mercer.sampling import exact_scores
 from mercer.systems import Spectrum

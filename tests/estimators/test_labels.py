@@ -17,7 +17,7 @@ from mercer.labelling import (
     read_sheet,
     write_sheet,
 )
-from mercer.labelling.spreadsheet_values import as_target
+from mercer.labelling.label_values import as_target
 from mercer.storage import TABLE_WRITERS
 
 N = 150

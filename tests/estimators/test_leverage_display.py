@@ -39,6 +39,17 @@ def test_residuals_are_standardized(basis):
     np.testing.assert_allclose(np.sort(drawn), np.sort(leverage))
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("fitted", [True, False])
+@pytest.mark.parametrize("value", [0.0, 0.1])
+def test_a_constant_has_no_residuals(fitted, value):
+    y = np.full(61, value)
+    display = ResidualLeverageDisplay.from_estimator(
+        KernelRegressor().fit(X, y), X, y, fitted=fitted
+    )
+    np.testing.assert_array_equal(display.residuals, np.zeros(61))
+
+
 def test_the_variance_of_standardized_residuals_is_one():
     rng, spread = np.random.default_rng(0), []
     X = rows(60)

@@ -30,7 +30,7 @@ def reported(monkeypatch):
     def recorded(verbose):
         yield lambda stage, done, total, unit="rows", note="": found.update({stage: (done, total)})
 
-    monkeypatch.setattr(mercer.estimators.kernel_estimator, "progress_bar", recorded)
+    monkeypatch.setattr(mercer.estimators.fitting, "progress_bar", recorded)
     return found
 
 

@@ -6,7 +6,7 @@ from sklearn.metrics import log_loss
 
 from cases import PLAIN
 from mercer import Gaussian, KernelRanker, Landmarks, load, save
-from mercer.estimators.preferring import preferences_of
+from mercer.estimators.calibrating import preferences_of
 from mercer.inference.preferences import fit_preferences, pairs_within
 
 SETTINGS = {"kernel": Gaussian(0.5), "basis": Landmarks(40), "alpha": 1e-3}

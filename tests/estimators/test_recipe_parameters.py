@@ -1,5 +1,8 @@
 """Recipes are the systems of their papers: no default of the estimators gets in."""
 
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,6 +83,67 @@ def test_an_open_bandwidth_is_the_median_distance(name, kernel, bandwidths):
     assert {key: found[key] for key in found if key.endswith("bandwidth")} == bandwidths
 
 
+@over_recipes
+def test_every_parameter_is_set_alone_and_in_any_order(name):
+    """What needs other parameters is checked by the fit: any value is stored until then."""
+    before = made(name).get_params()
+    leaves = [key for key in before if not any(other.startswith(f"{key}__") for other in before)]
+    for key in before:
+        value = object()
+        after = made(name).set_params(**{key: value}).get_params()
+        assert after.pop(key) is value
+        assert all(repr(after[leaf]) == repr(before[leaf]) for leaf in leaves if leaf in after)
+    one, other = made(name), made(name)
+    for key in leaves:
+        one.set_params(**{key: f"new {key}"})
+    for key in reversed(leaves):
+        other.set_params(**{key: f"new {key}"})
+    assert repr(one.get_params()) == repr(other.get_params())
+    assert {key: one.get_params()[key] for key in leaves} == {key: f"new {key}" for key in leaves}
+
+
+@over_recipes
+def test_parameters_of_parts_may_be_given_to_the_recipe(name):
+    parts = {key: f"new {key}" for key in made(name).get_params() if key.count("__") == 1}
+    found = made(name, **parts).get_params()
+    assert {key: found[key] for key in parts} == parts
+
+
+@pytest.mark.parametrize("name", ["CRED-GD", "RF-CRED-GD"])
+@pytest.mark.parametrize(
+    ("parameter", "steps"),
+    [
+        ({"step_size": 0.6}, 167),
+        ({"max_steps": 5}, 5),
+        ({"stop": StopAfter(7)}, 7),
+        ({"stop__alpha": 0.1}, None),
+        ({"step_size": -1.0}, "step_size of GradientDescent must be"),
+        ({"stop__alpha": -1.0}, "alpha of StopAtPenalty must be"),
+    ],
+    ids=str,
+)
+def test_the_arguments_of_cred_gd_are_checked_by_the_fit(name, parameter, steps):
+    """Algorithm 1 is CRED-GD(eta, lambda_q, T), with T = ceil(1 / (eta alpha)) unless given."""
+    size = None if name == "CRED-GD" else 10
+    asked = {"alpha": 0.01, "budget": 30, "random_state": 0, "weight_type": "relative"}
+    model = recipe(name, n_components=size, **asked)
+    model.set_params(**{f"model__solver__{key}": value for key, value in parameter.items()})
+    pool = rows(60)
+    if isinstance(steps, str):
+        with pytest.raises(ValueError, match=steps):
+            model.fit(pool, targets(pool))
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # five steps are too few
+        model.fit(pool, targets(pool))
+    assert steps is None or model.model_.n_iter_ == steps
+
+
+def test_the_basis_of_the_user_is_not_changed():
+    model = recipe("SSSR", n_components=10).fit(rows(40), targets(rows(40)))
+    assert (model.basis.kernel, hasattr(model.basis, "kernel_")) == (None, False)
+
+
 def test_the_kernel_of_the_user_is_not_changed():
     kernel = Gaussian() + Linear()
     made("KRR", kernel=kernel)
@@ -153,6 +217,12 @@ def test_recipes_that_draw_share_kernel_functions_and_alpha():
     assert (model.labeller.basis, model.model.alpha, model.same_alpha) == ("landmarks", 1e-5, False)
     model = recipe("CRED-GD", solver=GradientDescent(StopAfter(5)))
     assert model.model.solver.stop.steps == 5
+
+
+@pytest.mark.parametrize("name", ["FALKON", "DC-Sketch", "KTR3", "SSSR", "MPRank", "DRank-C"])
+def test_a_baseline_cites_the_work_of_its_formula(name):
+    """The papers of the other recipes only compare with these."""
+    assert re.search(r"\(.+, \d{4}\)$", RECIPES[name].about)
 
 
 def test_the_semi_supervised_recipe_needs_unlabelled_rows(tmp_path):

@@ -301,3 +301,30 @@ def test_a_recipe_is_the_formula_of_its_paper(name, monkeypatch):
 
 def test_every_recipe_has_such_a_test():
     assert {name.split(", eta")[0] for name in LITERAL} >= set(RECIPES) - ELSEWHERE
+
+
+@pytest.mark.parametrize(("least", "most", "share"), [(90, 110, 0.007), (50, 150, 0.036)])
+def test_equal_weights_differ_from_those_by_rows_as_the_recipes_say(least, most, share):
+    """Equation (7) has 1/m, the library n_j/n; c / sqrt(m) times the spread of the models."""
+    sizes = np.linspace(least, most, 10).round().astype(int)
+    measured, expected = [], []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        rows, new = rng.standard_normal((sizes.sum(), 3)), rng.standard_normal((200, 3))
+        y = np.sin(rows.sum(axis=1)) + 0.3 * rng.standard_normal(len(rows))
+        ends = np.cumsum(sizes)
+        labels = np.searchsorted(ends, np.arange(len(rows)), side="right")
+        settings = {"kernel": Gaussian(1.0), "alpha": 1e-3, "dtype": "float64", "shards": None}
+        found = recipe("DKRR", **settings).fit(rows, y, shard_labels=labels).predict(new)
+        f = np.empty((10, 200))
+        for j, (start, end) in enumerate(zip(ends - sizes, ends, strict=True)):
+            own, n = rows[start:end], end - start
+            c = np.linalg.solve(paper.gaussian(own, own, 1.0) + n * 1e-3 * np.eye(n), y[start:end])
+            f[j] = paper.gaussian(new, own, 1.0) @ c
+        np.testing.assert_allclose(found, sizes / sizes.sum() @ f, rtol=1e-7, atol=1e-9)
+        whole = np.linalg.norm(found)
+        measured.append(np.linalg.norm(found - f.mean(axis=0)) / whole)
+        spread = np.linalg.norm(f.std(axis=0)) / whole
+        expected.append(sizes.std() / sizes.mean() / np.sqrt(10) * spread)
+    assert np.mean(measured) == pytest.approx(share, rel=0.05)
+    assert np.mean(measured) == pytest.approx(np.mean(expected), rel=0.2)

@@ -78,7 +78,7 @@ over_dtypes = pytest.mark.parametrize("dtype", DTYPES)
 def assert_finite(model, *parts):
     for rows in parts:
         assert np.isfinite(model.predict(rows)).all()
-    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.dual_coef_).all()
 
 
 def assert_sane(model, X, y, new, slack):

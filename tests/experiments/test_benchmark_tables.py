@@ -111,6 +111,7 @@ def test_classes_are_counted_from_zero():
     assert found.y_test.tolist() == [2, 1]
 
 
+@pytest.mark.real
 def test_official_splits_come_first():
     data = real(table_sets.load, "pendigits")
     first, second = (SETS["pendigits"].rows(split) for split in (0, 1))
@@ -120,6 +121,7 @@ def test_official_splits_come_first():
     assert not np.array_equal(first.X, second.X)
 
 
+@pytest.mark.real
 def test_the_columns_of_bike_that_are_left_out_add_up_to_its_target():
     data = real(table_sets.load, "bike")
     counts = data.X[:, list(table_sets.BIKE_LEAKS)].astype(float)
@@ -130,6 +132,7 @@ def test_the_columns_of_bike_that_are_left_out_add_up_to_its_target():
     assert len(rows.X) + len(rows.X_test) == len(data.X)
 
 
+@pytest.mark.real
 def test_queries_are_together_and_in_one_part():
     for name in ("letor_mq2008", "lightgbm_lambdarank_demo"):
         rows = real(SETS[name].rows, 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import against, child, data, measures, worker
+from benchmarks import against, child, data, default_fits, measures, worker
 from benchmarks.against import NEW, OLD, Pairs, Process, compare
 from benchmarks.measures import Fit, InFile, Sizes
 from experiments.scaffold.timing import ChildError, one_thread
@@ -157,3 +157,12 @@ def test_a_child_answers_with_its_last_line(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["child", "double", '{"x": 2}'])
     child.answer({"double": lambda x: print("other lines") or {"twice": 2 * x}})
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"twice": 4}
+
+
+@pytest.mark.slow
+def test_default_fits_on_a_cluster_leave_nothing_there(monkeypatch):
+    monkeypatch.setattr(default_fits, "CASES", ((400, 4, 0), (400, 4, 1)))
+    _, table = default_fits.run(1)
+    lines = str(table).splitlines()[2:]
+    assert [line.split(" | ")[1] for line in lines] == ["0", "1"]
+    assert all(line.endswith("| 0 |") for line in lines)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from experiments.data_dependent_features import eeg, made_up, parts, readings
+from experiments.data_dependent_features import eeg, made_up, parts, published, readings
 from experiments.data_dependent_features.__main__ import EXPERIMENT
 from experiments.data_dependent_features.measured import Excess
 from experiments.data_dependent_features.parts import SMALL
@@ -38,6 +38,7 @@ def test_everything_is_written(run):
         "figure9.png",
         "figure10.png",
         "figure11.png",
+        "published.png",
         "made_up.png",
     ]
     text, found = run.text(), run.results["features"]
@@ -49,6 +50,7 @@ def test_everything_is_written(run):
     assert len(run.results["made_up"]) == 2 * 2 * len(made_up.NOISES)
 
 
+@pytest.mark.real
 def test_labels_choose_better_features_on_eeg():
     try:
         found = parts.features(replace(SMALL, components=(56,), at_partitions=(1,)), QUIET)
@@ -149,6 +151,44 @@ def test_readings_have_every_figure_on_the_same_splits(run):
     assert str(gain) in text
 
 
+def test_published_cells_share_splits_and_differ_in_weights_or_penalty(run):
+    found = run.results["published"]
+    assert {row.method for row in found} == {eeg.PLAIN, published.SMALLER, published.WEIGHED}
+    assert {len(row.accuracies) for row in found} == {2}
+    assert "(+" in run.text() or "(-" in run.text()
+    rng = np.random.default_rng(0)
+    H = published.pairs(published.standardized(rng.standard_normal((80, 5))), 6, rng)
+    sign = np.where(H[:, 0] > 0, 1.0, -1.0)
+    (_, plain, penalty), (_, same, smaller), (_, weighed, whole) = published.ways(H, sign, 40)
+    w = published.weights(H[:40], sign[:40])
+    assert penalty == whole == published.PENALTY
+    assert smaller == pytest.approx(penalty / np.median(w**2))
+    assert same is plain
+    np.testing.assert_allclose(weighed, H * w)
+    np.testing.assert_allclose(np.sum(w**-2.0), 1)  # q adds up to 1
+    np.testing.assert_allclose(np.sum(plain**2, axis=1), 1)  # K(x, x) = 1
+
+
+@pytest.mark.real
+def test_a_smaller_lambda_does_what_published_weights_do_on_eeg():
+    try:
+        X, y = eeg.load()
+    except AbsentError as error:
+        pytest.skip(f"EEG eye state is not at hand: {error}")
+    size = replace(
+        parts.FULL, published_components=(112,), semi_components=100, unlabeled=(0,), partitions=()
+    )
+    rows = published.split(size, published.standardized(X), np.where(y == 1, 1.0, -1.0), 0)
+    found = {cell[:3] + cell[3:4]: value for cell, value in rows}
+    plain, smaller, weighed = (
+        found[readings.COMPONENTS, method, 112, 1]
+        for method in (eeg.PLAIN, published.SMALLER, published.WEIGHED)
+    )
+    assert weighed > plain + 0.03
+    assert smaller > weighed - 0.02
+
+
+@pytest.mark.real
 def test_unlabeled_rows_help_with_the_weights_of_the_paper_on_eeg(tmp_path):
     size = replace(
         parts.FULL,

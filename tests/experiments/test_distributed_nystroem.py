@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from experiments.distributed_nystroem import trials
-from experiments.distributed_nystroem.__main__ import EXPERIMENT
+from experiments.distributed_nystroem.__main__ import AUTHORS, EXPERIMENT
 from experiments.distributed_nystroem.figures import draw_partitions
-from experiments.distributed_nystroem.methods import METHODS
+from experiments.distributed_nystroem.methods import METHODS, estimator
 from experiments.distributed_nystroem.problems import (
     PROBLEMS,
     Problem,
@@ -19,6 +19,7 @@ from experiments.distributed_nystroem.problems import (
 )
 from experiments.distributed_nystroem.summary import (
     Study,
+    authors_crossing,
     errors,
     partitions_crossing,
     passes,
@@ -31,6 +32,7 @@ from experiments.distributed_nystroem.trials import (
     as_trials,
     by_centers,
     by_partitions,
+    by_rows,
     error,
     missing,
     points,
@@ -38,6 +40,7 @@ from experiments.distributed_nystroem.trials import (
 from experiments.scaffold.data import AbsentError, Split
 from experiments.scaffold.records import as_csv, from_csv
 from experiments.scaffold.runner import Job
+from experiments.scaffold.stored import Curve, stored
 from sklearn.datasets import load_digits
 
 SMALL = Problem(
@@ -46,10 +49,10 @@ SMALL = Problem(
     alpha=1e-6,
     train_rows=480,
     scale=unchanged,
-    repeats=2,
+    repeats=4,
     partitions=(3, 12, 30),
     centers=(20, 100),
-    at_centers=(100,),
+    at_centers=100,
     at_partitions=12,
     samples=(300,),
     paper_partitions=20,
@@ -84,8 +87,7 @@ def results(study):
 
 def test_more_partitions_cost_accuracy_and_random_features_more(results):
     mean = {
-        method: errors(results, by_partitions(SMALL, method, 100)).mean(axis=0)
-        for method in METHODS
+        method: errors(results, by_partitions(SMALL, method)).mean(axis=0) for method in METHODS
     }
     for method in ("DNystroem", "DC-NY", "DKRR", "DC-RF"):
         assert mean[method][0] < mean[method][-1]
@@ -95,30 +97,49 @@ def test_more_partitions_cost_accuracy_and_random_features_more(results):
 
 def test_all_curves_are_whole(results):
     for method in METHODS:
-        assert errors(results, by_partitions(SMALL, method, 100)).shape == (2, 3)
-        assert errors(results, by_centers(SMALL, method)).shape == (2, 2)
+        assert errors(results, by_partitions(SMALL, method)).shape == (4, 3)
+        assert errors(results, by_centers(SMALL, method)).shape == (4, 2)
         assert not np.isnan(errors(results, by_centers(SMALL, method))).any()
     assert not missing(SMALL, SMALL.repeats, results)
 
 
 def test_local_centers_at_all_rows_are_the_exact_kernel(data):
     # So that trials of one stand for the other; 60 centers are more than the 40 rows of a shard.
-    both = [error(SMALL, data, Point(name, 12, 60, 480), seed=0) for name in ("DC-NY", "DKRR")]
+    both = [error(SMALL, data, Point("DC-NY", 12, centers, 480), seed=0) for centers in (60, 0)]
     assert both[0] == both[1]
 
 
 def test_shared_centers_at_all_rows_are_the_exact_kernel(data):
-    # Why the curves of DNystroem come back to those of DKRR: its best function is of its own rows.
-    both = [error(SMALL, data, Point(name, 12, 240, 240), seed=0) for name in ("DNystroem", "DKRR")]
+    # Why the curves of DNystroem turn: its best function in a shard is one of the shard's rows.
+    one, other = Point("DNystroem", 12, 240, 240), Point("DC-NY", 12, 0, 240)
+    both = [error(SMALL, data, at, seed=0) for at in (one, other)]
     assert both[0] == pytest.approx(both[1], abs=0.002)
+
+
+def test_only_the_penalty_of_dkrr_grows_with_the_shards():
+    dkrr, local = (estimator(name, 20, 0, 1.0, 1e-6, seed=0) for name in ("DKRR", "DC-NY"))
+    assert dkrr.alpha == pytest.approx(20e-6)
+    assert local.alpha == 1e-6
+
+
+def test_random_frequencies_have_two_deviations():
+    kernels = [estimator(name, 2, 9, 3.0, 1e-6, seed=0).kernel for name in ("DC-RF", "DC-RF2")]
+    assert [kernel.bandwidth for kernel in kernels] == [3.0, 9.0]
+
+
+def test_the_authors_curves_cross_elsewhere_than_their_text_says():
+    authors = from_csv(AUTHORS, Curve)
+    assert 716 < authors_crossing(authors, "6", "letter", "DKRR") < 1000  # 716 in the text
+    assert stored(authors, "6", "usps", "DKRR").at(1000) == 0.0655
+    assert {curve.name for curve in authors} == {one.name for one in PROBLEMS.values()}
 
 
 def test_the_tables_have_their_columns(study):
     text = study.text()
-    head = "| DNystroem | DC-NY | DKRR | DC-RF | Nystroem (m = 1) | random features (m = 1) |"
+    head = "| DNystroem | DC-NY | DKRR | DC-RF, 1/sigma | DC-RF, 1/sigma² | Nystroem (m = 1) |"
     assert f"| m {head}" in text
     assert f"| M {head}" in text
-    assert "| N | DNystroem, M = 500 | DNystroem, M = 1000 | DC-NY, M = 500 | DKRR |" in text
+    assert "| N | DNystroem | DC-NY | DKRR |" in text
     rows = list(csv.reader(io.StringIO(study.text("crossings.csv"))))
     assert tuple(rows[0]) == CROSSING_COLUMNS
     assert len(rows) == 1 + 2 + 2
@@ -129,12 +150,12 @@ def test_trials_that_were_not_made_are_left_out(results):
     part = {
         (at, seed): value
         for (at, seed), value in results.items()
-        if at.method != "DC-RF" and (at.partitions, seed) != (30, 1)
+        if at.method != "DC-RF" and not (at.partitions == 30 and seed)
     }
     study = Study({"digits": SMALL}, {"digits": part})
     text = markdown(study)
     (last,) = (line for line in text.splitlines() if line.startswith("| 30 |"))
-    ours = 100 * part[by_partitions(SMALL, "DNystroem", 100)[-1], 0]
+    ours = 100 * part[by_partitions(SMALL, "DNystroem")[-1], 0]
     assert last.startswith(f"| 30 | {ours:.2f} |")
     assert " | - | " in last
     assert "nan" not in text + crossings_csv(study)
@@ -177,15 +198,15 @@ def test_where_a_curve_passes_another():
 
 def test_an_interval_of_the_crossing_comes_from_many_repeats():
     rng = np.random.default_rng(0)
-    ours, theirs = by_partitions(SMALL, "DNystroem", 100), by_partitions(SMALL, "DKRR", 100)
+    ours, theirs = by_partitions(SMALL, "DNystroem"), by_partitions(SMALL, "DKRR")
     made = {}
     for seed in range(20):
         for k, (first, second) in enumerate(zip(ours, theirs, strict=True)):
             made[first, seed] = 0.1 + 0.02 * rng.standard_normal()
             made[second, seed] = (0.05, 0.1, 0.2)[k] + 0.02 * rng.standard_normal()
-    found = partitions_crossing(SMALL, made, "DKRR", 100)
+    found = partitions_crossing(SMALL, made, "DKRR")
     few = {key: value for key, value in made.items() if key[1] < 4}
-    single = partitions_crossing(SMALL, few, "DKRR", 100)
+    single = partitions_crossing(SMALL, few, "DKRR")
     assert 3 < found.low < found.at < found.high < 30
     assert found.at == pytest.approx(12, abs=4)  # where the true curves cross
     gaps = [[few[at, seed] for at in ours] for seed in range(4)]
@@ -199,4 +220,4 @@ def test_an_interval_of_the_crossing_comes_from_many_repeats():
 def test_figures_share_points():
     problem = PROBLEMS["mnist"]
     assert len(points(problem)) == len(set(points(problem)))
-    assert set(by_centers(problem, "DNystroem")) & set(by_partitions(problem, "DNystroem", 500))
+    assert set(by_centers(problem, "DKRR")) & set(by_rows(problem, "DKRR"))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from experiments.distributed_random_features import by_shards, real, simulated
+from experiments.distributed_random_features import as_stored, by_shards, real, simulated
 from experiments.distributed_random_features.__main__ import EXPERIMENT
 from experiments.distributed_random_features.closed_form import order_half, order_one
 from experiments.distributed_random_features.kernel import CutFeatures, CutSpline, spline
@@ -17,11 +17,11 @@ from experiments.distributed_random_features.summary import (
     slope,
 )
 from experiments.distributed_random_features.tables import markdown
-from experiments.scaffold.data import AbsentError
+from experiments.scaffold.data import AbsentError, Split
 from experiments.scaffold.local_ridge import averaged
 from experiments.scaffold.records import as_csv, select
 
-from mercer import Gaussian, PeriodicSpline, recipe
+from mercer import Gaussian, PeriodicSpline, RandomFeatures, recipe
 
 #: Each of these runs the experiment in miniature: seconds that say little about the library.
 pytestmark = pytest.mark.slow
@@ -95,6 +95,34 @@ def test_more_features_help_and_more_shards_do_not(run):
     assert fixed[0].alpha == fixed[1].alpha == alone.alpha
     assert [row.method for row in exact] == ["DKRR"]
     assert exact[0].error < few
+
+
+def test_the_setting_of_the_authors_code(run):
+    rows = run.results.parts["covtype_stored"]
+    few, many = select(rows, group=real.FEATURES)
+    assert (few.components, many.components) == (5, 100)
+    assert many.error < few.error
+    alone, cut = select(rows, group=as_stored.SHARDS)
+    assert (alone.shards, cut.shards) == (1, 38)  # of 400 rows
+    assert cut.alpha == pytest.approx(38 * alone.alpha, rel=1e-5)
+    text = run.text()
+    assert as_stored.SOURCE in text
+    assert " | 0.2418 |" in text  # what is stored for M = 100
+    assert {curve.name for curve in run.results.authors} == set(real.SETS)
+
+
+def test_one_shard_of_the_authors_is_a_ridge_fit():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((300, 3)), rng.integers(0, 2, 300)
+    rows = Split(X[:200], y[:200], X[200:], y[200:])
+    chosen = replace(real.SETS["covtype"], train=200, test=100)
+    draw = np.random.default_rng([real.SEED, 30])
+    basis = RandomFeatures(30, kernel=Gaussian(2.0), random_state=draw).fit(X[:1])
+    H = np.column_stack([basis.transform(X), np.ones(300)]).astype(float)
+    A = H[:200].T @ H[:200] + 2.0**-6 * np.eye(31)
+    w = np.linalg.solve(A, H[:200].T @ y[:200])
+    expected = np.mean((H[200:] @ w > 0.5) != y[200:])
+    assert as_stored.error(chosen, rows, 30, 1) == pytest.approx(expected, abs=0.011)
 
 
 def test_knees():
@@ -194,3 +222,13 @@ def test_curves_against_shards_are_those_of_the_library(shards):
         w, constant = averaged(H, np.where(y[:, None], 1.0, -1.0), [alpha], shards, intercept=True)
         mine = H @ w[0, :, 0] + constant[0, 0]
         np.testing.assert_allclose(mine, model.decision_function(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("chosen", real.SETS.values(), ids=real.SETS)
+def test_each_panel_of_real_sets_has_our_curve_and_that_of_the_authors(chosen):
+    results = EXPERIMENT.read(EXPERIMENT.folder, EXPERIMENT.full)
+    figure = EXPERIMENT.outputs[f"figure{chosen.figure}.png"](results)
+    for axes in figure.axes[:2]:
+        labels = axes.get_legend_handles_labels()[1]
+        assert labels[0].startswith("the authors' stored means")
+        assert len(labels) > 1

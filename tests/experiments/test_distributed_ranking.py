@@ -186,6 +186,15 @@ def test_ratings_of_all_systems(name, run):
     assert printed <= measured
 
 
+def test_ratings_in_other_units(run):
+    found = run.results.found["jester_scaled"]
+    assert {row.group for row in found} == {"jester / 10", "jester / 50"}
+    exact = select(found, "jester / 50", "LSRank")
+    assert len(exact) == 1
+    assert f"| LSRank |  |  | {select(found, 'jester / 10', 'LSRank')[0].error:.4f} |" in run.text()
+
+
+@pytest.mark.real
 @pytest.mark.parametrize("name", TABLES)
 def test_there_are_enough_reviewers(name):
     chosen = ratings.SETS[name]
@@ -206,7 +215,7 @@ def test_the_tables_hold_what_was_measured(run):
     text = run.text()
     (exact,) = select(run.results.found["figure1"], "raw", "LSRank")
     assert f"LSRank: error {exact.error:.4f}" in text
-    assert text.count("\n| LSRank |") == 4  # tables 2, 3, and 4 twice
+    assert text.count("\n| LSRank |") == 5  # tables 2, 3, 3 in other units, and 4 twice
     assert f"## Table 4: {parts.SIMULATED_4}" in text
     assert "## DRank-C on the simulated data" in text
     header = run.text("rounds.csv").splitlines()[0]

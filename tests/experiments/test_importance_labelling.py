@@ -287,6 +287,7 @@ def test_the_network_keeps_lengths_and_has_no_bias():
     assert features("nonlinear", X, X, 300).pool.shape == (200, 300)
 
 
+@pytest.mark.real
 def test_real_pixels():
     try:
         pool, test = load("mnist", 1500, 300)

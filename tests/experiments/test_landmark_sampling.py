@@ -1,7 +1,6 @@
 """The experiment on ways to choose landmarks, on few rows and with few landmarks."""
 
 import csv
-import os
 
 import numpy as np
 import pytest
@@ -113,9 +112,8 @@ def test_exact_scores_by_cholesky_are_those_of_the_library():
 def test_the_tiny_alpha_is_that_of_a_fit_with_it():
     case = case_of(*islands(1000))
     found = measured(case, "leverage", 50)
-    model = KernelRegressor(
-        case.kernel, Landmarks(50, "leverage"), alpha=TINY, dtype="float64", random_state=case.seed
-    )
+    basis = Landmarks(50, "leverage", alpha="size")
+    model = KernelRegressor(case.kernel, basis, alpha=TINY, dtype="float64", random_state=case.seed)
     model.fit(case.part.X, case.part.Y)
     predicted = model.predict(case.part.X_test)
     assert found.error_tiny == pytest.approx(case.part.error(predicted), rel=1e-6)
@@ -161,10 +159,9 @@ def test_classes_become_columns():
     assert part.wrong(-part.Y_test) == 1
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", ["eeg", "covtype"])
 def test_real_sets_are_split_and_scaled(name):
-    if not os.environ.get("MERCER_DATA"):
-        pytest.skip("MERCER_DATA is not set, and a test downloads nothing")
     try:
         size = Size(repeats=1, problems=PROBLEMS, train=500, test=200)
         (case,) = cases(name, size, [1.0])

@@ -8,7 +8,7 @@ from experiments.planning.trials import SMALL, Fitted, Size, settings, systems
 from mercer.datasets import load_real
 
 #: Each of these runs the experiment in miniature: seconds that say little about the library.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

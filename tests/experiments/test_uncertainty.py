@@ -183,6 +183,7 @@ def test_splits_have_no_more_rows_than_asked_for():
     assert set(TABLES) >= set(FULL.regression) | set(FULL.classification) | set(MADE_UP)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(("name", "make", "columns"), [("jester_1", jester, 10),
                                                        ("movielens_1m", movielens, 6)])  # fmt: skip
 def test_ratings_are_learned_from_other_ratings(name, make, columns):

@@ -21,6 +21,7 @@ from mercer.inference.probability_map import (
     by_class,
     log_share,
 )
+from mercer.storage.state import check_state
 
 
 def drawn(rows=400, classes=4, slope=3.0, seed=0, offsets=None):
@@ -229,4 +230,4 @@ def test_targets_of_plus_and_minus_one_are_classes():
 )
 def test_maps_that_cannot_be_are_refused(wrong, words):
     with pytest.raises(ValueError, match=words):
-        wrong.check_state(3)
+        check_state(wrong, classes=3)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mercer import KernelRegressor, Landmarks, RandomFeatures, Sketch
-from mercer.inference import fold_models
 from mercer.kernels import Gaussian
+from mercer.leaving_out import fold_models
 from mercer.sampling import Dealer
 
 N = 240
@@ -31,13 +31,6 @@ def refit(model, X, y, weight, keep, alpha, intercept=True):
     A = (H - m).T * w @ (H - m) / W + alpha * gram
     c = np.linalg.lstsq(A, (H - m).T * w @ (Y - mean) / W, rcond=1e-14)[0]
     return c, mean - m @ c
-
-
-def dealt_over(shards):
-    """The folds of rows in consecutive shards of equal size."""
-    seeds = [int(np.random.default_rng([0, number]).integers(2**63)) for number in range(shards)]
-    rows = N // shards
-    return np.concatenate([Dealer(rows, 10, seed).labels(0, rows) for seed in seeds])
 
 
 CASES = {
@@ -78,7 +71,7 @@ def test_models_without_a_fold_are_refits_without_its_rows(case, direct, monkeyp
     intervals = model.fit_.intervals
     assert intervals.rows.number == N
     intercept = settings.get("fit_intercept", True)
-    dealt = dealt_over(3) if "shards" in settings else intervals.rows.fold
+    dealt = Dealer(N, 10, 0).labels(0, N) if "shards" in settings else intervals.rows.fold
     for fold in range(intervals.models):
         keep = dealt != fold
         c, constant = refit(model, X, y, weight, keep, model.alpha_, intercept)

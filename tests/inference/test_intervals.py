@@ -177,7 +177,7 @@ def test_rows_can_be_a_file(tmp_path):
 
 
 def test_fit_from_a_file_and_from_many_rows_leaves_a_sample_out(tmp_path, monkeypatch):
-    from mercer.request import LeaveOut
+    from mercer.leaving_out import LeaveOut
 
     monkeypatch.setattr(
         KernelRegressor,

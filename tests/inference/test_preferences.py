@@ -12,6 +12,7 @@ from mercer.inference.preferences import (
     fit_preferences,
     pairs_within,
 )
+from mercer.storage.state import check_state
 
 
 def drawn(sizes=(1, 2, 3, 4, 7, 12), seed=0):
@@ -122,4 +123,4 @@ def test_units_do_not_matter():
 @pytest.mark.parametrize("wrong", [(-1.0, 0.1, 0.1, 5), (1.0, 0.1, 2.0, 5), (1.0, 0.1, 0.1, 0)])
 def test_maps_that_cannot_be_are_refused(wrong):
     with pytest.raises(ValueError, match="must"):
-        PreferenceMap(*wrong).check_state()
+        check_state(PreferenceMap(*wrong))

@@ -8,6 +8,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, log_loss
 
 from mercer.inference.reliability import BINS, reliability_of
+from mercer.storage.state import check_state
 
 
 def drawn(classes, rows=500, seed=0):
@@ -85,6 +86,6 @@ def test_probabilities_of_zero_and_one_have_their_bins():
 )
 def test_records_that_cannot_be_are_refused(change, words):
     found = reliability_of(*drawn(3))
-    found.check_state(3)
+    check_state(found, classes=3)
     with pytest.raises(ValueError, match=words):
-        replace(found, **change).check_state(3)
+        check_state(replace(found, **change), classes=3)

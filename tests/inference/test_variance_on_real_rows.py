@@ -1,6 +1,5 @@
 """On real rows, deviations converge with the landmarks and cover the targets of new rows."""
 
-import os
 from itertools import pairwise
 
 import numpy as np
@@ -9,19 +8,17 @@ from sklearn.base import clone
 
 from cases import regressor
 from mercer import Landmarks
-from mercer.datasets import load_real
+from real_data import real
 
 
 def deviation(model, X, y, new):
     return model.fit(X, y).predict(new, return_std=True)[1]
 
 
+@pytest.mark.real
 @pytest.mark.slow
 def test_kin40k():
-    folder = os.environ.get("MERCER_DATA")
-    if folder is None or not os.path.exists(os.path.join(folder, "kin40k")):
-        pytest.skip("kin40k is not here: set MERCER_DATA to a folder with kin40k/kin40k.npz")
-    data = load_real("kin40k")
+    data = real("kin40k")
     (X, new), (y, truth) = np.split(data.X[:4000], [3000]), np.split(data.y[:4000], [3000])
     model = regressor("gaussian", alpha=1e-6, random_state=0, fit_intercept=False)
     exact, gaps = deviation(clone(model).set_params(basis="full"), X, y, new), []

@@ -6,11 +6,10 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from mercer import Gaussian, Matern
-from mercer.kernels import distances, sparse_distances
-from mercer.kernels.distances import ScaledDistances
-from mercer.kernels.in_metric import InMetric
+from mercer.kernels import distances
+from mercer.kernels.combined import InMetric
+from mercer.kernels.distances import MET, ScaledDistances, share_met
 from mercer.kernels.metric import Metric
-from mercer.kernels.sparse_distances import MET, share_met
 from pairs import over_each
 
 D = 2000
@@ -73,7 +72,7 @@ def test_sparse_and_dense_points_agree(precision, met, monkeypatch):
 def test_tiles_are_the_rows(monkeypatch):
     X, Z = thin(60), thin(25, 1)
     whole = ScaledDistances(Z, 1.0, "float64")(sparse.csr_array(X))
-    monkeypatch.setattr(sparse_distances, "TILE", 25 * 7)  # sixty rows in nine tiles
+    monkeypatch.setattr(distances, "TILE", 25 * 7)  # sixty rows in nine tiles
     turned = np.empty((25, 60)).T  # blocks of moments have the order of columns
     parts = ScaledDistances(Z, 1.0, "float64")(sparse.csr_array(X), turned)
     np.testing.assert_array_equal(parts, whole)

@@ -8,7 +8,7 @@ import pytest
 from tests.labelling.browser_pages import Page, Serving, open_browser
 
 from mercer.labelling import join, read_sheet
-from mercer.labelling.row_pictures import png
+from mercer.labelling.row_view import png
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 HOSTILE = "<img src=x onerror=\"document.title='stolen'\"><script>document.title='x'</script>"

@@ -10,7 +10,7 @@ import pytest
 
 from mercer import ImportanceLabeller
 from mercer.labelling import LabelPool, join, read_sheet, write_sheet
-from mercer.storage.formula_text import FORMULA, escaped, unescaped
+from mercer.storage.tables import FORMULA, escaped, unescaped
 
 NASTY = [
     "=cmd|' /C calc'!A0",

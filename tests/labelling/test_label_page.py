@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mercer.labelling import LabellingSession, PageServer, read_sheet
-from mercer.labelling.row_pictures import Pixels, png
+from mercer.labelling.row_view import Pixels, png
 
 TestClient = pytest.importorskip("starlette.testclient").TestClient
 
@@ -108,6 +108,15 @@ def test_requests_that_make_no_sense_are_refused_in_words(content, message, clie
         ({"Authorization": f"Bearer {TOKEN}x"}, 401),
         ({"Host": "evil.example"}, 400),
         ({"Host": "127.0.0.1.evil.example:80"}, 400),
+        ({"Host": "[::1].evil.example"}, 400),
+        ({"Host": "[::1]@evil.example"}, 400),
+        ({"Host": "[::1]:80.evil.example"}, 400),
+        ({"Host": "[127.0.0.1]"}, 400),
+        ({"Host": "127.0.0.1:99@evil.example"}, 400),
+        ({"Host": "127.0.0.1:99:99"}, 400),
+        ({"Host": "127.0.0.1 "}, 400),
+        ({"Host": "127.0.0.1/evil.example"}, 400),
+        ({"Host": ""}, 400),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "http://127.0.0.1:81"}, 403),
         ({"Origin": "null"}, 403),
@@ -173,7 +182,8 @@ def test_other_machines_need_a_token_and_a_known_name(client):
         with pytest.raises(ValueError, match=message):
             PageServer(session, "0.0.0.0", token=token)
     app = page_app(session, TOKEN, host="0.0.0.0")
-    for name, status in [("192.168.1.4:99", 200), ("evil.example", 400), ("localhost", 200)]:
+    known = ("192.168.1.4:99", "localhost", "[::1]", "[2001:db8::1]:8000", "LOCALHOST:1")
+    for name, status in [*((name, 200) for name in known), ("evil.example", 400)]:
         with TestClient(app, base_url=f"http://{name}", headers=HEADERS) as other:
             assert other.get("/api/state", params=WHO).status_code == status
 

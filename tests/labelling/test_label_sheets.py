@@ -8,7 +8,7 @@ import pytest
 
 from mercer import ImportanceLabeller, MercerWarning
 from mercer.labelling import join, read_sheet, write_sheet
-from mercer.labelling.spreadsheet_values import as_target
+from mercer.labelling.label_values import as_target
 
 X = np.random.default_rng(0).random((150, 2))
 IDS = ["i", "j", "k"]

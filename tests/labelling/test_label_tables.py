@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from mercer import ImportanceLabeller, KernelRegressor, MercerWarning
-from mercer.columns.level_encoders import HashColumn
+from mercer.columns.level_encoders import OneHotColumn
 from mercer.kernels import InMetric
 from mercer.labelling import LabelPool, join, read_sheet, write_sheet
 
@@ -46,7 +46,7 @@ def files(tmp_path):
 def test_every_file_draws_the_same_rows_as_the_frame(tmp_path):
     wanted = labeller().fit(FRAME[FEATURES])
     encoders = dict(zip(FEATURES, wanted.columns_.encoding_.encoders, strict=True))
-    assert isinstance(encoders["street"], HashColumn)
+    assert isinstance(encoders["street"], OneHotColumn)
     assert isinstance(wanted.kernel_, InMetric)  # the columns have no common unit
     for path in files(tmp_path):
         pool = LabelPool(path, FEATURES, "name")

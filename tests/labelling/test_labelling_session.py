@@ -8,8 +8,15 @@ import pandas as pd
 import pytest
 
 from mercer import ImportanceLabeller
-from mercer.labelling import LabelBook, LabellingSession, TakenError, join, read_sheet
-from mercer.labelling.label_learning import LabelledRows, uniform_part
+from mercer.labelling import (
+    LabelBook,
+    LabellingSession,
+    TakenError,
+    join,
+    labelling_session,
+    read_sheet,
+)
+from mercer.labelling.label_learning import LabelledRows, learn, uniform_part
 
 POOL = pd.DataFrame(np.random.default_rng(0).random((300, 2)), columns=["a", "b"])
 
@@ -109,6 +116,22 @@ def test_new_rows_are_in_the_sheet_before_anybody_gets_them(tmp_path, monkeypatc
         label_some(found, 25)
     assert len(seen) >= 3
     assert all(seen)
+
+
+def test_labels_that_come_while_a_model_is_fitted_count_for_the_next(tmp_path, monkeypatch):
+    with session(tmp_path / "sheet.csv") as found:
+        label_some(found, 10)
+        assert found.settle()
+        found.learning.changes = 10
+
+        def slow(model, rows):
+            found.learning.changes += 3  # as labels do
+            return learn(model, rows)
+
+        monkeypatch.setattr(labelling_session, "learn", slow)
+        found.learning.run(None)
+        assert found.learning.fitted_labels == 10
+        assert found.learning.changes == 3
 
 
 def test_a_closed_sheet_may_be_edited_before_it_goes_on(tmp_path):

@@ -49,7 +49,7 @@ def reference(found, rows, weight=None):
 def test_of_a_linear_function_it_is_the_outer_product_of_its_coefficients():
     slope = np.array([3.0, -1.0, 0.0, 0.5])
     model = KernelRegressor(Linear(), alpha=1e-12, **PLAIN).fit(X, X @ slope)
-    G = gradient_outer_product(rows_of(X), model.basis_, model.coef_, READING)
+    G = gradient_outer_product(rows_of(X), model.basis_, model.dual_coef_, READING)
     np.testing.assert_allclose(G, np.outer(slope, slope), atol=1e-6)
 
 
@@ -144,6 +144,6 @@ def test_in_scaled_columns_it_does_not_depend_on_units():
         scaling = column_sums(rows).scaling()
         kernel = InMetric(Gaussian(2.0), Metric(scaling))
         model = KernelRegressor(kernel, "landmarks", 1e-3, **PLAIN).fit(X * units, Y)
-        args = (rows, model.basis_, model.coef_, READING)
+        args = (rows, model.basis_, model.dual_coef_, READING)
         results.append(gradient_outer_product(*args, scaling=scaling))
     np.testing.assert_allclose(results[1], results[0], rtol=1e-6)

@@ -11,8 +11,7 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from mercer.storage.checksums import array_checksum, seal
-from mercer.storage.tensor_file import DTYPES
+from mercer.storage.tensor_file import DTYPES, array_checksum, seal
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

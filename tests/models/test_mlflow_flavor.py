@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 import mercer
 from mercer import KernelClassifier, KernelRanker, KernelRegressor, Landmarks
 from mercer.models import log_mlflow, save_mlflow
-from mercer.models.mlflow_signature import column_types
+from mercer.models.mlflow_flavor import column_types
 
 rng = np.random.default_rng(0)
 ROWS = 90

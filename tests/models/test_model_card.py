@@ -20,10 +20,10 @@ from mercer import (
 from mercer.inference.preferences import Pairs, fit_preferences
 from mercer.inference.reliability import reliability_of
 from mercer.metrics import ndcg, pairwise_error
-from mercer.models.card_intervals import (
+from mercer.models.scores import (
+    effective_rows,
     regression_metrics,
     resampled,
-    rows_that_count,
     share_metric,
 )
 from mercer.rows import ArraySource
@@ -279,7 +279,14 @@ def test_few_rows_have_no_interval_and_weights_count():
     found = share_metric("accuracy", 0.5, 4)
     assert np.isnan(found.low)
     assert all(np.isnan(m.low) for m in regression_metrics(np.arange(5.0), np.ones(5), np.ones(5)))
-    assert rows_that_count(np.array([1.0, 1.0, 1e-9])) == pytest.approx(2.0)
+    assert effective_rows(np.array([1.0, 1.0, 1e-9])) == pytest.approx(2.0)
+
+
+def test_ends_of_the_interval_of_a_share_are_those_it_may_be_drawn_from():
+    for share, rows in ((0.9, 50), (0.02, 200), (0.5, 11)):
+        found = share_metric("accuracy", share, rows)
+        for p in (found.low, found.high):  # Wilson: z standard deviations away, of the end itself
+            assert abs(share - p) == pytest.approx(1.959964 * np.sqrt(p * (1 - p) / rows))
 
 
 def test_standard_errors_of_probabilities_and_pairs_match_repeated_draws():

@@ -6,6 +6,8 @@ import pytest
 from model_files import put, read, rewrite, tensor
 
 from mercer import Gaussian, KernelRegressor, Landmarks, ModelFileError, TableEncoder, load, save
+from mercer.columns.level_encoders import OneHotColumn
+from mercer.storage.state import check_state
 
 rng = np.random.default_rng(0)
 N = 80
@@ -129,3 +131,95 @@ def test_any_entry_replaced_by_nonsense_is_refused_or_harmless(path):
                 continue
             assert model.predict(TABLE).shape == (N,)
     assert count > 300
+
+
+# -- every kind of column, and every encoder, comes back ------------------------------------------
+
+ROWS = 240
+draw = np.random.default_rng(1)
+COMMON = draw.choice(["AA", "B6", "UA"], ROWS)
+LEVELS = {
+    "few levels": COMMON,
+    "rare levels": np.where(np.arange(ROWS) < 4, ["OO", "YV"] * 120, COMMON),
+    "one rare level": np.where(np.arange(ROWS) == 3, "OO", COMMON),
+    "only rare levels": np.array([f"L{n % 60:02}" for n in range(ROWS)]),
+    "many levels": draw.choice([f"L{n:02}" for n in range(40)], ROWS),
+    "two levels": draw.choice(["no", "yes"], ROWS),
+}
+MINUTES = np.datetime64("2021-03-01T06:00") + draw.integers(0, 50_000, ROWS)
+OTHERS = {
+    "numbers": draw.normal(size=ROWS),
+    "whole numbers": draw.integers(0, 9, ROWS),
+    "booleans": draw.random(ROWS) < 0.5,
+    "amounts": [f"${n:,}" for n in draw.integers(0, 9000, ROWS)],
+    "percentages": [f"{n} %" for n in draw.integers(0, 99, ROWS)],
+    "decimal commas": [f"{n},5" for n in draw.integers(0, 99, ROWS)],
+    "days": MINUTES.astype("M8[D]").astype("M8[s]"),
+    "times": MINUTES.astype("M8[s]"),
+    "days as text": [f"{day.day}.{day.month}.{day.year}" for day in MINUTES.tolist()],
+    "identifiers": [f"row {n}" for n in range(ROWS)],
+    "a constant": ["same"] * ROWS,
+    "ordered": pd.Categorical(COMMON, ["B6", "AA", "UA"], ordered=True),
+    "unused levels": pd.Categorical(COMMON, ["none", "AA", "B6", "UA"]),
+}
+COLUMNS = [
+    *((name, values, kind) for name, values in OTHERS.items() for kind in ("auto",)),
+    ("days", OTHERS["days"], "number"),
+    ("whole numbers", OTHERS["whole numbers"], "one_hot"),
+    ("numbers", OTHERS["numbers"], "drop"),
+    *(
+        (name, values, kind)
+        for name, values in LEVELS.items()
+        for kind in ("auto", "category", "one_hot", "target", "hash", "ordered")
+    ),
+    ("few levels", COMMON, ["UA", "AA", "B6", "none"]),
+]
+
+
+@pytest.mark.filterwarnings("ignore:of 240 rows", "ignore:the dates of column")
+@pytest.mark.parametrize("gaps", [False, True], ids=["whole", "gaps"])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [(values, kind) for _, values, kind in COLUMNS],
+    ids=[f"{name}, {kind}" for name, _, kind in COLUMNS],
+)
+def test_every_column_comes_back(values, kind, gaps, tmp_path):
+    column = pd.Series(values)
+    if gaps:
+        column = column.astype(object if column.dtype == bool else column.dtype)
+        column = column.mask(np.arange(ROWS) % 9 == 4)
+    table = pd.DataFrame({"x": column, "z": draw.normal(size=ROWS)})
+    new = table.assign(x=column.astype(object).where(np.arange(ROWS) % 7 > 0, "of no level"))
+    model = KernelRegressor(
+        Gaussian(2.0),
+        Landmarks(8),
+        1e-3,
+        metric=None,
+        scale=None,
+        columns="auto" if kind == "auto" else {"x": kind},
+    ).fit(table, draw.normal(size=ROWS))
+    again = load(save(model, tmp_path / "model"))
+    for rows in (table, new):
+        np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    assert again.columns_.encoding_.describe() == model.columns_.encoding_.describe()
+
+
+def test_a_model_that_cannot_be_read_is_not_written(path, monkeypatch):
+    """Whatever the fault of an encoder, the file of before stays."""
+    before, model = path.read_bytes(), load(path)
+    kind = model.columns_.encoding_.encoders[KIND]
+    monkeypatch.setitem(vars(kind), "levels", np.array(["a", "a", "c"], dtype=object))
+    with pytest.raises(ValueError, match=r"was not written.*levels must be distinct"):
+        save(model, path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("rare", "fill", "message"),
+    [(["b", "c"], 0, "distinct"), (["c", "c"], 0, "distinct"), (["c", "d"], 2, "fill must be")],
+)
+def test_a_level_is_frequent_or_rare(rare, fill, message):
+    frequent = np.array(["a", "b"], dtype=object)
+    check_state(OneHotColumn(frequent, np.array(["c", "d"], dtype=object), 1))
+    with pytest.raises(ValueError, match=message):
+        check_state(OneHotColumn(frequent, np.array(rare, dtype=object), fill))

@@ -22,7 +22,7 @@ from mercer import (
     load,
     save,
 )
-from mercer.storage.checksums import seal
+from mercer.storage.tensor_file import seal
 
 rng = np.random.default_rng(2)
 X = rng.random((60, 2))

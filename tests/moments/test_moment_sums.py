@@ -8,10 +8,10 @@ import pytest
 from cases import BASES, DTYPES, KERNELS, Case, fits_together, rows, targets, weights
 from mercer import Gaussian, Landmarks, LaplacianL1, Moments, Polynomial
 from mercer.contracts import Reading
-from mercer.estimators.targets import RegressionTargets
 from mercer.moments import MomentSums, Workspace, sum_moments
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
+from mercer.targets.number_targets import RegressionTargets
 from pairs import all_pairs, over_each
 
 NAMES = [field.name for field in fields(Moments)]

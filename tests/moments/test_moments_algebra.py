@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mercer import Moments
 from mercer.bases import Whitener
-from mercer.moments.triangle import symmetric, triangle
+from mercer.symmetric import symmetric, triangle
 
 
 def definition(H, Y, w):

@@ -4,9 +4,16 @@ import math
 
 import pytest
 
-from mercer.rates.conditions import Conditions, Interval, at_least
-from mercer.rates.exponents import Exponents
-from mercer.rates.magnitudes import fewest, log_factor, most, power
+from mercer.rates.exponents import (
+    Conditions,
+    Exponents,
+    Interval,
+    at_least,
+    fewest,
+    log_factor,
+    most,
+    power,
+)
 from mercer.rates.optimal_rates import effective_dimension, optimal_penalty, optimal_risk
 
 

@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from mercer.rates import label_comparisons as others
 from mercer.rates import labelling_rates as rates
 from mercer.rates.labelling_rates import Labelling
 from mercer.rates.optimal_rates import optimal_penalty, optimal_risk
@@ -23,7 +22,7 @@ def test_low_noise_acceleration(r, gamma):
     # n^(-2 r decay) where supervised gradient descent has n^(-2 r).
     problem = Labelling(r=r, gamma=gamma, noise=0.0)
     assert order(rates.labelling_risk(N, problem)) == pytest.approx(-2 * r / gamma)
-    assert order(others.uniform_risk(N, problem)) == pytest.approx(-2 * r)
+    assert order(rates.uniform_risk(N, problem)) == pytest.approx(-2 * r)
 
 
 @pytest.mark.parametrize(("r", "gamma"), POINTS)
@@ -44,7 +43,7 @@ def test_uniform_labels_are_optimal_with_noise_only_for_smooth_targets():
     edge = (1 / gamma - 1) / (2 / gamma)
     for r, optimal in [(edge + 0.05, True), (edge - 0.05, False)]:
         problem = Labelling(r=r, gamma=gamma)
-        ratio = others.uniform_risk(1e30, problem) / optimal_risk(1e30, r=r, gamma=gamma)
+        ratio = rates.uniform_risk(1e30, problem) / optimal_risk(1e30, r=r, gamma=gamma)
         assert (ratio < 2) == optimal
 
 
@@ -52,7 +51,7 @@ def test_semi_supervised_eigenfunctions_are_slower():
     """Section 4: n^(-(decay-1)/2) against n^(-2 r decay) at r = 1/2 without noise."""
     for gamma in (0.2, 0.5, 0.9):
         problem = Labelling(r=0.5, gamma=gamma, noise=0.0)
-        slow = others.eigenfunction_risk(N, problem)
+        slow = rates.eigenfunction_risk(N, problem)
         assert order(slow) == pytest.approx(-(1 / gamma - 1) / 2)
         assert slow > rates.labelling_risk(N, problem)
 
@@ -60,18 +59,18 @@ def test_semi_supervised_eigenfunctions_are_slower():
 def test_table_1_orders_the_methods_without_noise():
     problem = Labelling(r=0.5, gamma=0.5, noise=0.0)
     best = rates.labelling_risk(N, problem)
-    for other in (others.uniform_risk, others.prefix_risk, others.uniform_features_risk):
+    for other in (rates.uniform_risk, rates.prefix_risk, rates.uniform_features_risk):
         assert order(other(N, problem)) == pytest.approx(-1.0)
         assert other(N, problem) > best
     # A bound on the features' supremum as good as their mean would make uniform labels as good.
-    assert others.uniform_risk(N, problem, mu=0.5) == pytest.approx(best)
+    assert rates.uniform_risk(N, problem, mu=0.5) == pytest.approx(best)
 
 
 def test_prefixes_with_noise_take_the_better_of_two_rates():
     loud = Labelling(r=0.5, gamma=0.5, noise=1.0)
-    assert others.prefix_risk(N, loud) == pytest.approx(N ** (-2 / 3))
+    assert rates.prefix_risk(N, loud) == pytest.approx(N ** (-2 / 3))
     quiet = Labelling(r=0.5, gamma=0.5, noise=1e-4)
-    assert others.prefix_risk(N, quiet) == pytest.approx(1 / N + (1e-4 / N) ** 0.5)
+    assert rates.prefix_risk(N, quiet) == pytest.approx(1 / N + (1e-4 / N) ** 0.5)
 
 
 def test_more_noise_and_smaller_pools_ask_for_more():
@@ -142,10 +141,10 @@ def test_a_finite_number_of_functions():
         (lambda: Labelling(r=0.5, gamma=0.5, pool=0), "pool must be at least 1"),
         (lambda: rates.labels_needed(0, Labelling(0.5, 0.5)), "error must be a finite number"),
         (lambda: rates.labelling_risk(0.5, Labelling(0.5, 0.5)), "n must be a finite number"),
-        (lambda: others.eigenfunction_risk(9, Labelling(0.5, 0.5)), "not covered by Ji"),
-        (lambda: others.uniform_features_risk(9, Labelling(0.4, 0.5)), "not covered by Rudi"),
-        (lambda: others.uniform_risk(9, Labelling(0.5, 0.5), mu=0.4), "mu must be"),
-        (lambda: others.uniform_risk(9, Labelling(0.5, 0.5), mu=1.4), r"mu must be in \[gamma, 1"),
+        (lambda: rates.eigenfunction_risk(9, Labelling(0.5, 0.5)), "not covered by Ji"),
+        (lambda: rates.uniform_features_risk(9, Labelling(0.4, 0.5)), "not covered by Rudi"),
+        (lambda: rates.uniform_risk(9, Labelling(0.5, 0.5), mu=0.4), "mu must be"),
+        (lambda: rates.uniform_risk(9, Labelling(0.5, 0.5), mu=1.4), r"mu must be in \[gamma, 1"),
     ],
 )
 def test_what_is_not_covered_is_refused(call, words):

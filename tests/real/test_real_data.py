@@ -1,6 +1,5 @@
 """What is claimed of real data: accuracy in float32, truth at any penalty, bounded memory."""
 
-import os
 import subprocess
 import sys
 
@@ -11,15 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from cases import MEDIAN
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, Ridge, load_letter
-from mercer.datasets import load_real
 from mercer.systems import MomentSystem
-
-
-def real(name):
-    folder = os.environ.get("MERCER_DATA")
-    if folder is None or not os.path.exists(os.path.join(folder, name)):
-        pytest.skip(f"{name} is not here: set MERCER_DATA to a folder with {name}/{name}.npz")
-    return load_real(name)
+from real_data import real
 
 
 def regression(name, train, test):
@@ -53,6 +45,7 @@ def orthogonal_fit(kernel, points, X, y, X_test, alphas):
     return [Z_test @ (Vt.T @ (s / (s**2 + alpha) * beta)) + y.mean() for alpha in alphas]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
 def test_moments_solve_kin40k_as_well_as_an_orthogonal_fit(factor):
     """Wide kernels make landmarks almost equal; normal equations of raw values fail here."""
@@ -67,6 +60,7 @@ def test_moments_solve_kin40k_as_well_as_an_orthogonal_fit(factor):
         assert mine == pytest.approx(exact, rel=2e-3)
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("name", ["kin40k", "california_housing"])
 def test_automatic_precision_costs_no_accuracy(name, monkeypatch):
     X, y, X_test, y_test = regression(name, 8000, 2000)
@@ -94,6 +88,7 @@ def test_letter_is_learned(settings, accuracy):
     assert model.score(letter.X_test, letter.y_test) > accuracy
 
 
+@pytest.mark.real
 @pytest.mark.slow
 def test_float32_is_within_a_thousandth_on_covtype_at_every_alpha():
     data = real("covtype")

@@ -1,15 +1,13 @@
 """Real tables with categories, gaps and dates: learned as they are, from frames and files."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from mercer import KernelClassifier, KernelRegressor, Landmarks
+from real_data import real
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 WEEKDAYS = np.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
 AREAS = np.array(["Rawah", "Neota", "Comanche Peak", "Cache la Poudre"])
@@ -17,14 +15,10 @@ AREAS = np.array(["Rawah", "Neota", "Comanche Peak", "Cache la Poudre"])
 
 def arrays(name, rows, *more):
     """Some rows of a data set, drawn with a seed."""
-    folder = os.environ.get("MERCER_DATA")
-    path = Path(folder or ".") / name / f"{name}.npz"
-    if folder is None or not path.exists():
-        pytest.skip(f"{name} is not here: set MERCER_DATA to a folder with {name}/{name}.npz")
-    with np.load(path) as data:
-        at = np.random.default_rng(0).permutation(len(data["y"]))[:rows]
-        X = pd.DataFrame(data["X"][at], columns=data["feature_names"].tolist())
-        return X, data["y"][at], *(data[key] for key in more), at
+    data = real(name)
+    at = np.random.default_rng(0).permutation(len(data.y))[:rows]
+    X = pd.DataFrame(data.X[at], columns=data.feature_names.tolist())
+    return X, data.y[at], *(data[key] for key in more), at
 
 
 def flights(rows):
@@ -75,8 +69,8 @@ def test_delays_of_flights():
     X, y = flights(3000)
     model, score = learned(KernelRegressor, X, y, 2000)
     words = dict(model.columns_.encoding_.describe())
-    assert "the mean of y in each" in words["origin"]
-    assert "the mean of y in each" in words["destination"]
+    assert "an indicator each" in words["origin"]
+    assert "an indicator each" in words["destination"]
     assert "7 levels: an indicator each" in words["day_of_week"]
     assert words["date"].startswith("date")
     assert score > 0.04  # delays are noisy; the mean has 0
@@ -93,7 +87,7 @@ def test_covers_of_forests():
     assert importances(model, X)["Elevation"] > 0.3
     words = dict(model.columns_.encoding_.describe())
     assert words["wilderness"] == "category of 4 levels: an indicator each"
-    assert words["soil"].endswith("the mean of y in each")
+    assert words["soil"].endswith("an indicator each")
 
 
 @pytest.mark.filterwarnings("ignore:of 1,000 rows")

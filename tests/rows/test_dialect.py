@@ -168,6 +168,8 @@ def test_gaps_of_numbers(tmp_path):
     path = write(tmp_path / "a.csv", "a,town", *[f"{gap},{gap}x" for gap in gaps], "1.5,?")
     block = next(CsvSource(path, target="town").blocks(50))
     np.testing.assert_array_equal(block.X[:, 0], [np.nan] * len(gaps) + [1.5])
+    assert block.y[-1] == "?"  # text may be the name of a class
+    block = next(CsvSource(path, target="town").with_number_labels().blocks(50))
     assert block.y[-1] is None
 
 

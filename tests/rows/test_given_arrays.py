@@ -10,7 +10,8 @@ from scipy import sparse
 from source_files import refuses
 
 from mercer import KernelClassifier, KernelRanker, KernelRegressor
-from mercer.estimators.drawn_rows import identity_of
+from mercer.opening import labelling_draws
+from mercer.opening.labelling_draws import identity_of
 from mercer.rows import ArraySource
 from mercer.rows.given_arrays import check_sparse, sound_rows, unmasked
 
@@ -188,3 +189,12 @@ def test_nothing_masked_is_not_copied(data):
     assert unmasked(X) is X
     dates = masked(np.array(["2020-01-01", "2020-01-02"], dtype="M8[us]"), 1)
     assert np.isnat(unmasked(dates)).tolist() == [False, True]
+
+
+def test_of_too_many_draws_the_first_are_forgotten(monkeypatch):
+    monkeypatch.setattr(labelling_draws, "_DRAWN", {})
+    monkeypatch.setattr(labelling_draws, "KEPT", 2)
+    draws = [np.full((3, 1), float(number)) for number in range(3)]
+    for rows in draws:
+        labelling_draws.remember(rows)
+    assert list(labelling_draws._DRAWN) == [identity_of(rows) for rows in draws[1:]]

@@ -90,15 +90,6 @@ def test_what_is_sent_is_counted_and_nothing_is_in_one_place():
     assert over(0).sent is None
 
 
-def test_shards_have_seeds_of_their_own():
-    """Rows are dealt to folds by them: shards that deal alike would make folds of like rows."""
-    source = ArraySource(X)
-    seeds = {Shard(number, f"shard {number}", source).seed(5) for number in range(10)}
-    assert len(seeds) == 10
-    assert Shard(3, "shard 3", source).seed(5) != Shard(3, "shard 3", source).seed(6)
-    assert Shard(0, "", source).seed(5) == 5  # all rows in one place
-
-
 def test_shards_read_on_one_core_each():
     reading = Reading(128, lanes=4, folds=3)
     assert over(0).reading(reading) == reading

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from sklearn.datasets import load_svmlight_file
 from source_files import refuses, write
 
 from mercer.rows import SvmlightSource, open_rows, svmlight, write_svmlight
+from real_data import real
 
 LETOR = [
     "2 qid:10032 1:0.056537 2:0.000000 46:0.076923 #docid = GX029-35-5894638 "
@@ -294,12 +293,10 @@ def test_what_is_written_is_read(tmp_path_factory, data):
     np.testing.assert_array_equal(np.concatenate(list(source.targets(5))), y[order])
 
 
+@pytest.mark.real
 def test_mq2008(tmp_path):
-    file = Path(os.environ.get("MERCER_DATA", ""), "letor_mq2008", "letor_mq2008.npz")
-    if not file.is_file():
-        pytest.skip("MERCER_DATA is no folder with letor_mq2008/letor_mq2008.npz")
-    with np.load(file, allow_pickle=False) as stored:
-        X, y, qid = stored["X"], stored["y"], stored["qid"]
+    data = real("letor_mq2008")
+    X, y, qid = data.X, data.y, data.qid
     write_svmlight(tmp_path / "mq2008.txt", X, y, qid, comment="MQ2008")
     source = open_rows(tmp_path / "mq2008.txt")
     seen, first = np.unique(qid, return_index=True)

@@ -1,6 +1,5 @@
 """Leverage scores: by definition, through dictionaries, and the dictionaries themselves."""
 
-import os
 from functools import cache
 
 import numpy as np
@@ -17,7 +16,6 @@ from mercer import (
     Sobolev,
     load_letter,
 )
-from mercer.datasets import load_real
 from mercer.sampling import (
     BY_KERNEL,
     Dictionary,
@@ -28,6 +26,7 @@ from mercer.sampling import (
     recursive_dictionary,
 )
 from pairs import over_each, over_pairs
+from real_data import real
 
 KERNELS = [
     Gaussian(0.7),
@@ -102,15 +101,8 @@ def test_scores_come_in_blocks(monkeypatch):
 # -- dictionaries ----------------------------------------------------------------------------------
 
 
-def real(name, rows):
+def standard(found, rows):
     """Some rows in standard units."""
-    if name == "letter":
-        found = load_letter().X_train
-    else:
-        folder = os.environ.get("MERCER_DATA")
-        if folder is None or not os.path.exists(os.path.join(folder, name)):
-            pytest.skip(f"{name} is not here: set MERCER_DATA to a folder with {name}/{name}.npz")
-        found = load_real(name).X
     found = np.asarray(found, dtype=float)
     found = found[rng().permutation(len(found))[:rows]]
     return (found - found.mean(axis=0)) / found.std(axis=0)
@@ -128,15 +120,18 @@ def scored(name):
     rows, kernel = {
         "normal": lambda: (rng(1).standard_normal((1500, 3)), Gaussian(1.0)),
         "clusters": lambda: (clusters(1500), Matern(1.5, 1.0)),
-        "california_housing": lambda: (real("california_housing", 1200), Gaussian(2.0)),
-        "letter": lambda: (real("letter", 1200), LaplacianL2(4.0)),
+        "california_housing": lambda: (standard(real("california_housing").X, 1200), Gaussian(2.0)),
+        "letter": lambda: (standard(load_letter().X_train, 1200), LaplacianL2(4.0)),
     }[name]()
     values, vectors = np.linalg.eigh(kernel(rows))
     return rows, kernel, np.maximum(values, 0.0), vectors**2
 
 
 @pytest.mark.parametrize("build", BUILDERS)
-@pytest.mark.parametrize("name", ["normal", "clusters", "california_housing", "letter"])
+@pytest.mark.parametrize(
+    "name",
+    ["normal", "clusters", pytest.param("california_housing", marks=pytest.mark.real), "letter"],
+)
 def test_scores_through_a_dictionary_are_those_of_all_rows_up_to_a_factor(name, build):
     rows, kernel, values, squares = scored(name)
     n = len(rows)

@@ -1,10 +1,12 @@
 """The search on data whose answer is known."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import RidgeCV
 
 from mercer import (
     Gaussian,
@@ -13,6 +15,7 @@ from mercer import (
     KernelRegressor,
     Landmarks,
     LaplacianL1,
+    Linear,
     Matern,
     MetricSearch,
     RandomFeatures,
@@ -20,6 +23,10 @@ from mercer import (
     save,
 )
 from mercer.kernels import InMetric
+from mercer.rows import ArraySource
+from mercer.rows.rowset import RowSet
+from mercer.search.sample import sampled_rows
+from mercer.targets.number_targets import RegressionTargets
 
 RNG = np.random.default_rng(0)
 N = 800
@@ -150,12 +157,50 @@ def test_what_cannot_be_is_refused(settings, error):
         KernelRegressor(**settings).fit(np.abs(NARROW) % 1, SMOOTH)
 
 
-def test_few_rows_are_not_searched():
-    model = KernelRegressor().fit(NARROW[:20], SMOOTH[:20])
+def test_very_few_rows_are_not_searched():
+    model = KernelRegressor().fit(NARROW[:14], SMOOTH[:14])
     assert model.search_results_ is None
     assert model.fit_.search.scale == "standard"
-    with pytest.raises(ValueError, match="at least 40 labelled rows"):
-        KernelRegressor(metric="full").fit(NARROW[:20], SMOOTH[:20])
+
+
+def test_few_rows_choose_a_kernel_and_no_metric():
+    found = KernelRegressor().fit(NARROW[:39], SMOOTH[:39]).search_results_
+    assert {"Matern(1.5)", "Gaussian", "Linear"} <= set(found["kernel"].tolist())
+    assert set(found["metric"].tolist()) == {"none"}
+    with pytest.raises(ValueError, match="at least 40 labelled rows to learn from, got 39"):
+        KernelRegressor(metric="full").fit(NARROW[:39], SMOOTH[:39])
+    half = np.where(np.arange(60) < 39, SMOOTH[:60], np.nan)
+    with pytest.raises(ValueError, match="at least 40 labelled rows to learn from, got 39"):
+        KernelRegressor(metric="full", unlabelled="use").fit(NARROW[:60], half)
+
+
+def test_few_rows_of_a_linear_truth_are_fitted_as_well_as_by_ridge():
+    behind = []
+    for seed in range(12):
+        rng = np.random.default_rng([5, seed])
+        X, slopes = rng.standard_normal((1026, 2 + seed % 6)), rng.standard_normal(2 + seed % 6)
+        y = X @ slopes + 0.5 * rng.standard_normal(1026)
+        ridge = RidgeCV(np.logspace(-3, 3, 13)).fit(X[:26], y[:26]).score(X[26:], y[26:])
+        found = KernelRegressor(random_state=0).fit(X[:26], y[:26]).score(X[26:], y[26:])
+        behind.append(ridge - found)
+    assert np.sum(np.array(behind) > 0.05) <= 2
+    assert np.median(behind) < 0.01
+
+
+@pytest.mark.parametrize("kind", [KernelRegressor, KernelClassifier])
+def test_rows_that_are_there_several_times_are_warned_of(kind):
+    y = SMOOTH[:80] if kind is KernelRegressor else np.where(SMOOTH[:80] > 0, "up", "down")
+    again = np.random.default_rng(0).permutation(np.tile(np.arange(80), 3))
+    with pytest.warns(UserWarning, match="160 of 240 rows are copies of others"):
+        kind(metric=None).fit(NARROW[again], y[again])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind(metric=None).fit(NARROW[:80], y, sample_weight=np.full(80, 3.0))
+        # Not if values are few, or the same place was measured again.
+        kind(metric=None).fit(np.round(NARROW[:240]), np.tile(y, 3))
+        if kind is KernelRegressor:
+            noise = np.random.default_rng(1).standard_normal(240)
+            kind(metric=None).fit(NARROW[again], y[again] + noise)
 
 
 def test_the_same_seed_gives_the_same_model():
@@ -260,3 +305,31 @@ def test_rough_kernels_are_compared_with_more_functions():
     # Errors of more functions are not counted as a gain of the search.
     alike = many.search_results_["error"][stages != "final"].min()
     assert f"-> {alike:.3g} of" in many.fit_.search.describe()
+
+
+def test_a_linear_kernel_is_taken_at_a_tie_and_its_own_error_is_reported():
+    X = np.random.default_rng(5).standard_normal((300, 4))
+    noise = 0.5 * np.random.default_rng(105).standard_normal(300)
+    model = KernelRegressor(metric=FAST, random_state=0).fit(X, X @ [2.0, -1.0, 1.0, 0.0] + noise)
+    tried = model.search_results_
+    assert (tried["stage"][-1], tried["kernel"][-1]) == ("linear", "Linear")
+    assert isinstance(model.kernel_.kernel, Linear)
+    assert model.fit_.search.form == "none"
+    best = tried["error"][tried["metric"] == "none"].min()
+    assert f"-> {best:.3g} of" in model.fit_.search.describe()
+    assert tried["error"].min() < best == tried["error"][-1]  # a tie
+    curved = KernelRegressor(metric=FAST, random_state=0).fit(NARROW, SMOOTH)
+    assert curved.search_results_["stage"][-1] == "linear"
+    assert not isinstance(curved.kernel_.kernel, Linear)
+
+
+def test_a_sample_has_rows_of_every_block_with_their_targets_and_weights(monkeypatch):
+    monkeypatch.setattr("mercer.search.sample.ROWS", 7)
+    x = np.arange(100.0)
+    rows = RowSet.in_one_place(ArraySource(x[:, None], x + 0.5, x + 1.0))
+    targets = RegressionTargets.of(x + 0.5, True)
+    found, _ = sampled_rows(rows, targets, 60, np.random.default_rng(0))
+    (block,) = found.items[0].source.blocks(100)
+    assert len(np.unique(block.X)) == 60
+    np.testing.assert_array_equal(block.y, block.X[:, 0] + 0.5)
+    np.testing.assert_array_equal(block.weight, block.X[:, 0] + 1.0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import mercer.selection.leave_landmark_out as leave_landmark_out
+import mercer.leaving_out.leave_one_out as leave_one_out
 import reference
 from cases import Case, regressor, rows, targets, weights
 from mercer import (
@@ -18,7 +18,7 @@ from mercer import (
     LaplacianL2,
     RandomFeatures,
 )
-from mercer.systems.left_out import LeftOut, left_out_squares
+from mercer.leaving_out.left_out_squares import LeftOut, left_out_squares
 from pairs import over_pairs
 
 ALPHAS = np.array([1e-4, 1e-2, 1.0])
@@ -62,7 +62,7 @@ def without(kernel, points, at, X, Y, w, alpha, intercept):
 def test_rows_with_their_landmarks_are_left_out_as_by_refits(
     kernel, intercept, weighted, kept, monkeypatch
 ):
-    monkeypatch.setattr(leave_landmark_out, "FEW", kept)
+    monkeypatch.setattr(leave_one_out, "FEW", kept)
     X, Y, w = data(weighted)
     model = KernelRegressor(
         kernel, Landmarks(10), alphas=ALPHAS, fit_intercept=intercept, random_state=0
@@ -274,7 +274,7 @@ def test_equal_rows_and_perfect_fits():
 
 
 def test_the_score_is_the_error_of_new_rows_where_leave_one_out_is_not(monkeypatch):
-    monkeypatch.setattr(leave_landmark_out, "FEW", 0)
+    monkeypatch.setattr(leave_one_out, "FEW", 0)
     rng = np.random.default_rng(0)
     X, new = rng.random((400, 5)), rng.random((3000, 5))
 

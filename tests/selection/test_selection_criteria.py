@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+import mercer.leaving_out.errors_on_folds
 import mercer.sampling.folds
 import mercer.systems.by_kernel_matrix
-import mercer.systems.fold_errors
 import reference
 from cases import BASES, Case, rows, targets, weights
 from mercer import (
@@ -116,28 +116,28 @@ def test_folds_by_subtraction_are_folds_by_refitting(kernel, basis, intercept, w
 
 @pytest.fixture
 def together(monkeypatch):
-    """Force the path of the shared subspace, and count the folds that it solved."""
+    """Force the solve from all rows, and count the folds that it solved."""
     solved = []
-    original = mercer.systems.fold_errors._together
+    original = mercer.leaving_out.errors_on_folds.solve_rests
 
     def watched(*arguments):
         found = original(*arguments)
-        solved.append(found is not None)
+        solved.append(found[2])
         return found
 
-    monkeypatch.setattr(mercer.systems.fold_errors, "DIRECT", 0)
-    monkeypatch.setattr(mercer.systems.fold_errors, "WIDE", np.inf)
-    monkeypatch.setattr(mercer.systems.fold_errors, "_together", watched)
+    monkeypatch.setattr(mercer.leaving_out.errors_on_folds, "DIRECT", 0)
+    monkeypatch.setattr(mercer.leaving_out.errors_on_folds, "WIDE", np.inf)
+    monkeypatch.setattr(mercer.leaving_out.errors_on_folds, "solve_rests", watched)
     return solved
 
 
 @over_pairs(**{**OVER, "basis": ["uniform", "given", "random_features"]})
-def test_folds_by_one_subspace_are_folds_by_refitting(
+def test_folds_by_change_are_folds_by_refitting(
     kernel, basis, intercept, weighted, dealt, together, monkeypatch
 ):
     case = Case(kernel, basis, "float64")
-    monkeypatch.setattr(mercer.systems.fold_errors, "TOLERANCE", 1e-9)
-    monkeypatch.setattr(mercer.systems.fold_errors, "STEPS", 200)
+    monkeypatch.setattr("mercer.leaving_out.separate_gradients.PRECISION", 1e-7)
+    monkeypatch.setattr(mercer.leaving_out.rests_of_moments, "STEPS", 200)
     model = fitted(case, KFold(4), intercept, weighted)
     assert len(together) == 4
     assert all(together)
@@ -145,8 +145,8 @@ def test_folds_by_one_subspace_are_folds_by_refitting(
     np.testing.assert_allclose(found_folds(model), expected, rtol=1e-6)
 
 
-def test_one_subspace_that_take_too_long_give_way(dealt, together, monkeypatch):
-    monkeypatch.setattr(mercer.systems.fold_errors, "STEPS", 1)
+def test_folds_that_take_too_many_steps_are_decomposed(dealt, together, monkeypatch):
+    monkeypatch.setattr(mercer.leaving_out.rests_of_moments, "STEPS", 1)
     case = Case("gaussian", "given", "float64")
     model = fitted(case, KFold(4), True, False)
     assert not any(together)
@@ -161,7 +161,7 @@ def test_both_fold_paths_agree_on_a_larger_problem(together, monkeypatch):
     y = np.sin(4 * X.sum(axis=1)) + 0.2 * rng.standard_normal(1500)
     scores = []
     for direct in (0, 10**6):
-        monkeypatch.setattr(mercer.systems.fold_errors, "DIRECT", direct)
+        monkeypatch.setattr(mercer.leaving_out.errors_on_folds, "DIRECT", direct)
         basis = Landmarks(150, random_state=0)
         model = KernelRegressor(
             LaplacianL1(1.0),
@@ -211,13 +211,13 @@ def test_many_blocks_have_the_folds_of_one(monkeypatch):
 @with_weights
 def test_a_sample_of_rows_is_their_share_of_leave_one_out(basis, weighted, monkeypatch):
     drawn = []
-    original = mercer.selection.leave_one_out.uniform_indices
+    original = mercer.leaving_out.leave_one_out.uniform_indices
 
     def recorded(*arguments):
         drawn.append(original(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(mercer.selection.leave_one_out, "uniform_indices", recorded)
+    monkeypatch.setattr(mercer.leaving_out.leave_one_out, "uniform_indices", recorded)
     case = Case("gaussian", basis, "float64")
     model = fitted(case, LeaveOneOut(sample=9), True, weighted)
     chosen = drawn[-1]
@@ -278,8 +278,9 @@ def test_scores_of_classes_are_squared_errors_of_their_columns():
 
 def test_the_scores_do_not_depend_on_the_order_of_alphas():
     X, Y, _ = data(weighted=False)
-    one = KernelRegressor(alphas=ALPHAS).fit(X, Y).cv_results_
-    other = KernelRegressor(alphas=[1.0, 1e-4, 1e-2, 1.0]).fit(X, Y).cv_results_
+    one = KernelRegressor(alphas=ALPHAS, random_state=0).fit(X, Y).cv_results_
+    given = [1.0, 1e-4, 1e-2, 1.0]
+    other = KernelRegressor(alphas=given, random_state=0).fit(X, Y).cv_results_
     np.testing.assert_array_equal(one["alpha"], other["alpha"])
     np.testing.assert_allclose(one["mean_squared_error"], other["mean_squared_error"], rtol=1e-12)
 

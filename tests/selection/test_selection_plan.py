@@ -22,14 +22,14 @@ from mercer import (
     RandomFeatures,
     Sketch,
 )
-from mercer.bases import FullKernel
+from mercer.bases import FullKernel, as_basis
 from mercer.engines.memory import available_memory
-from mercer.estimators.targets import RegressionTargets
 from mercer.plan import FULL_ROWS, Sized, human_bytes, make_plan, parse_memory, product_plan
 from mercer.request import Request
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
 from mercer.selection import GCV, KFold
+from mercer.targets.number_targets import RegressionTargets
 from pairs import over_each, over_pairs
 
 
@@ -51,8 +51,8 @@ def asked(basis="auto", kernel=None, dtype="auto", memory_limit="4GB", **more):
     folds = more.pop("folds", 1)
     return Request(
         RegressionTargets(np.zeros(outputs), np.ones(outputs), True),
-        kernel or Gaussian(),
-        basis,
+        kernel=kernel or Gaussian(),
+        basis=None if basis == "auto" else as_basis(basis),
         dtype=dtype,
         memory_limit=memory_limit,
         criterion=KFold(folds) if folds > 1 else GCV(),
@@ -191,7 +191,7 @@ def test_the_error_is_both_of_memory_and_of_value_and_comes_before_any_work():
     for kind in (MemoryError, ValueError):
         with pytest.raises(kind, match="full kernel of 30 rows"):
             model.fit(X, targets(X))
-    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "dual_coef_")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_wide_rows_are_in_float32_unless_they_are_sparse():
     sizes = {"n_rows": 20_000, "basis": Landmarks(500), "memory_limit": "64GB"}
     assert plan(**sizes).precision == "float64"
     assert plan(n_features=10_000, **sizes).precision == "float32"
-    request = Request(RegressionTargets(np.zeros(1), np.ones(1), True), Gaussian(), Landmarks(500))
+    request = Request(RegressionTargets(np.zeros(1), np.ones(1), True), basis=Landmarks(500))
     X = sparse.random_array((20_000, 10_000), density=1e-3, format="csr", rng=0)
     shape = RowSet.in_one_place(ArraySource(X, np.zeros(20_000)))
     assert shape.row_values == X.nnz / 20_000

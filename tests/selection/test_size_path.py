@@ -6,6 +6,7 @@ import pytest
 from mercer.growth import FIRST, sizes_up_to
 from mercer.selection import SizePath
 from mercer.selection.size_path import ENOUGH
+from mercer.storage.state import check_state
 
 
 def path_of(errors, largest=4000, spread=10.0, **settings):
@@ -82,9 +83,9 @@ def test_the_largest_size_is_enough():
 )
 def test_a_broken_record_is_refused(broken):
     good = path_of([0.5, 0.4])
-    good.check_state()
+    check_state(good)
     with pytest.raises(ValueError, match="must"):
-        SizePath(**{**vars(good), **broken}).check_state()
+        check_state(SizePath(**{**vars(good), **broken}))
 
 
 def test_sizes_double_up_to_the_largest():

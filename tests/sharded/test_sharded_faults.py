@@ -4,15 +4,20 @@ Processes are killed by their id. The result must be that of a fit without the f
 an error that says what is missing, in a stated time.
 """
 
+import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import dask
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from distributed import Client
 from distributed.utils_test import captured_logger
@@ -28,6 +33,7 @@ from mercer import (
 )
 from mercer.engines.dask_engine import DaskEngine
 from mercer.rows.shards import Shard
+from mercer.search.trial import outcome_of
 from shard_cases import (
     ADDING,
     POINTS,
@@ -54,7 +60,7 @@ SPLIT = np.arange(len(X)) % 6
 @pytest.fixture(autouse=True)
 def _quick_looks(monkeypatch):
     """Look often at who is still there."""
-    for module in ("dask_engine", "dask_watch"):
+    for module in ("dask_engine", "dask_cluster"):
         monkeypatch.setattr(f"mercer.engines.{module}.CHECK", 0.5)
 
 
@@ -68,7 +74,13 @@ def broken(adding):
     """A cluster whose workers do not survive every test; their nannies start others."""
     with (
         captured_logger("distributed"),
-        dask.config.set({"distributed.scheduler.allowed-failures": 2}),
+        # A local cluster closes for good who is gone 15 s after he was lost, if only once more.
+        dask.config.set(
+            {
+                "distributed.scheduler.allowed-failures": 2,
+                "distributed.deploy.lost-worker-timeout": "1 hour",
+            }
+        ),
         cluster_of(2, env={ADDING: str(adding)}) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
@@ -99,7 +111,7 @@ def slow_shards(monkeypatch, tmp_path):
             for j in range(6)
         ]
 
-    monkeypatch.setattr("mercer.estimators.sharding.cut_by_label", cut)
+    monkeypatch.setattr("mercer.opening.opened_rows.cut_by_label", cut)
     return folder
 
 
@@ -108,7 +120,7 @@ def fit(engine, **settings):
 
 
 def undisturbed(**settings):
-    return KernelRegressor(**{**SETTINGS, **settings}).fit(X, Y, shard_labels=SPLIT).coef_
+    return KernelRegressor(**{**SETTINGS, **settings}).fit(X, Y, shard_labels=SPLIT).dual_coef_
 
 
 class Meanwhile(threading.Thread):
@@ -136,7 +148,7 @@ def test_a_worker_killed_among_the_moments(client, slow_shards):
     found = fit(client)
     killer.done()
     assert len(readers(slow_shards)) > 6  # something was read twice
-    assert np.array_equal(found.coef_, undisturbed())
+    assert np.array_equal(found.dual_coef_, undisturbed())
 
 
 def test_a_worker_killed_while_rows_are_sampled_for_the_metric(client, slow_shards):
@@ -147,7 +159,33 @@ def test_a_worker_killed_while_rows_are_sampled_for_the_metric(client, slow_shar
     killer.done()
     expected = KernelRegressor(**{**SETTINGS, **settings}).fit(X, Y, shard_labels=SPLIT)
     assert np.array_equal(found.metric_, expected.metric_)
-    assert np.array_equal(found.coef_, expected.coef_)
+    assert np.array_equal(found.dual_coef_, expected.dual_coef_)
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_workers_killed_among_the_candidates_of_a_search(client, lost, monkeypatch):
+    monkeypatch.setattr("mercer.search.kernel_search.SENT", 0)  # they are small
+    monkeypatch.setattr("mercer.search.kernel_search.MORE_CORES", 0)
+
+    class Deadly(DaskEngine):
+        """Kills workers as the second round of candidates begins, with the sample they share."""
+
+        rounds = 0
+
+        def map(self, task, items, *common, **more):
+            self.rounds += task is outcome_of
+            if task is outcome_of and self.rounds == 2:
+                for pid in [*client.run(os.getpid).values()][:lost]:
+                    kill(pid)
+            return super().map(task, items, *common, **more)
+
+    settings = {"metric": MetricSearch("diagonal", rounds=2, n_components=40), "kernel": "matern"}
+    engine = Deadly(client)
+    found = fit(engine, **settings)
+    assert engine.rounds >= 2
+    expected = KernelRegressor(**{**SETTINGS, **settings}).fit(X, Y, shard_labels=SPLIT)
+    np.testing.assert_array_equal(found.search_results_["error"], expected.search_results_["error"])
+    np.testing.assert_array_equal(found.dual_coef_, expected.dual_coef_)
 
 
 def test_a_worker_killed_in_a_round(client):
@@ -168,7 +206,7 @@ def test_a_worker_killed_in_a_round(client):
 
     found = fit(client, combine=Deadly(5))
     assert found.n_iter_ == 5
-    assert np.array_equal(found.coef_, undisturbed(combine=ConjugateRounds(5)))
+    assert np.array_equal(found.dual_coef_, undisturbed(combine=ConjugateRounds(5)))
 
 
 def test_a_worker_killed_in_the_last_addition(client, monkeypatch, adding):
@@ -178,7 +216,7 @@ def test_a_worker_killed_in_the_last_addition(client, monkeypatch, adding):
     killer.done()
     assert len(readers(adding)) > 5
     monkeypatch.undo()
-    assert np.array_equal(found.coef_, undisturbed())
+    assert np.array_equal(found.dual_coef_, undisturbed())
 
 
 @pytest.mark.slow  # it waits until the scheduler gives the worker up
@@ -197,7 +235,132 @@ def test_a_frozen_worker(client, slow_shards):
         freezer.done()
     with pytest.raises(ProcessLookupError):  # its nanny has ended it
         os.kill(frozen[0], signal.SIGCONT)
-    assert np.array_equal(found.coef_, undisturbed())
+    assert np.array_equal(found.dual_coef_, undisturbed())
+
+
+def lost_in_a_fit(client, monkeypatch, lose, call):
+    """Lose workers as a fit waits for the cluster for the ``call``-th time; return the calls."""
+    calls, wait_for = [], DaskEngine._wait
+
+    def waiting(engine, *arguments):
+        calls.append(arguments[1])
+        if len(calls) == call:
+            lose()
+        return wait_for(engine, *arguments)
+
+    monkeypatch.setattr(DaskEngine, "_wait", waiting)
+    return calls
+
+
+def kill_all(client):
+    for pid in client.run(os.getpid).values():
+        kill(pid)
+
+
+def files_of(folder):
+    for number in range(6):
+        rows = {f"x{j}": column for j, column in enumerate(X[number::6].T)}
+        table = pyarrow.table({**rows, "y": Y[number::6, 0]})
+        pyarrow.parquet.write_table(table, folder / f"{number}.parquet")
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("call", [1, 3])
+@pytest.mark.parametrize("form", ["array", "files"])
+def test_all_workers_killed_at_once(client, monkeypatch, tmp_path, form, call):
+    """Tasks prefer a worker that is gone: they must not wait for it when others have come."""
+    given = (X, Y[:, 0]) if form == "array" else (files_of(tmp_path), "y")
+    settings = {**SETTINGS, "shards": 6 if form == "array" else None}
+    calls = lost_in_a_fit(client, monkeypatch, lambda: kill_all(client), call)
+    found = KernelRegressor(**settings, engine=DaskEngine(client, timeout=20.0)).fit(*given)
+    assert len(calls) > call
+    expected = KernelRegressor(**settings).fit(*given)
+    assert np.array_equal(found.dual_coef_, expected.dual_coef_)
+
+
+def test_the_only_worker_killed_and_a_cluster_scaled_to_nothing_and_back(monkeypatch):
+    settings = {**SETTINGS, "shards": 6}
+    expected = KernelRegressor(**settings).fit(X, Y).dual_coef_
+    with (
+        captured_logger("distributed"),
+        cluster_of(1) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+
+        def scale():
+            cluster.scale(0)
+            back = threading.Timer(2.0, cluster.scale, [2])
+            back.daemon = True
+            back.start()
+
+        for lose in (lambda: kill_all(client), scale):
+            with monkeypatch.context() as patch:
+                lost_in_a_fit(client, patch, lose, 2)
+                model = KernelRegressor(**settings, engine=DaskEngine(client, timeout=20.0))
+                assert np.array_equal(model.fit(X, Y).dual_coef_, expected)
+
+
+def test_tasks_that_no_worker_may_run(client):
+    """Workers are there, and none has what the tasks of the user's annotation require."""
+    with (
+        dask.annotate(resources={"GPU": 1}),
+        pytest.raises(EngineError, match="no worker may run 2 tasks"),
+    ):
+        DaskEngine(client, patience=1.0).map(abs, [1, 2], label="numbers")
+
+
+def test_a_result_that_takes_long_to_come(client, monkeypatch):
+    """It is not asked for again and again, each time from its beginning."""
+    monkeypatch.setattr("mercer.engines.dask_engine.CHECK", 0.01)
+    (found,) = DaskEngine(client, timeout=20.0).map(np.ones, [8_000_000], label="ones")
+    assert found.sum() == 8_000_000
+
+
+def test_a_request_for_results_that_has_to_wait(client, monkeypatch):
+    """It is not cancelled: Dask would cancel every later one of the same client with it."""
+    monkeypatch.setattr("mercer.engines.dask_engine.CHECK", 0.05)
+    places = client._gather_semaphore
+
+    async def occupied():
+        for _ in range(5):
+            await places.acquire()
+        await asyncio.sleep(1.0)
+        for _ in range(5):
+            places.release()
+
+    waiting = asyncio.run_coroutine_threadsafe(occupied(), client.loop.asyncio_loop)
+    assert DaskEngine(client, timeout=5.0).map(abs, [-3, -4], label="numbers") == [3, 4]
+    waiting.result()
+    assert DaskEngine(client, timeout=5.0).map(abs, [-5], label="numbers") == [5]
+
+
+@contextmanager
+def alarm_of_the_user(seconds):
+    """Raise what Dask raises when its own time is up."""
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("Windows has no alarms")
+
+    def ring(number, frame):
+        raise TimeoutError("of the user")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        with pytest.raises(TimeoutError, match="of the user"):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_an_alarm_of_the_user_ends_a_wait(client):
+    with alarm_of_the_user(1.0):
+        DaskEngine(client, timeout=10.0).map(time.sleep, [6.0], label="sleep")
+
+
+def test_an_alarm_of_the_user_ends_a_connection():
+    with socket.create_server(("127.0.0.1", 0)) as silent, alarm_of_the_user(0.5):
+        DaskEngine(f"tcp://127.0.0.1:{silent.getsockname()[1]}", connect=3.0)
 
 
 def test_no_workers_at_all():
@@ -253,18 +416,19 @@ def test_no_scheduler():
 
 def test_a_model_is_left_as_it_was_where_a_fit_fails(client):
     model = KernelRegressor(**SETTINGS).fit(X, Y)
-    before = model.coef_
+    before = model.dual_coef_
     with pytest.raises(ValueError, match="NaN"):
         model.set_params(engine=client, missing="error").fit(np.where(X > 1.99, np.nan, X), Y)
-    assert model.coef_ is before
+    assert model.dual_coef_ is before
 
 
 DRIVER = """
 import sys
 import numpy as np
 from mercer import KernelRegressor, Gaussian, Landmarks
-import mercer.estimators.sharding as sharding
+import mercer.opening.opened_rows as sharding
 from mercer.rows.shards import Shard
+from mercer.search.trial import outcome_of
 from shard_cases import POINTS, Slow, X, Y
 
 folder, out, combine, seconds = sys.argv[1:]
@@ -277,7 +441,7 @@ model = KernelRegressor(
     checkpoint=out + "-checkpoint", intervals=None,
 )
 model.fit(X, Y, shard_labels=np.arange(len(X)) % 40)
-np.save(out, model.coef_)
+np.save(out, model.dual_coef_)
 """
 
 
@@ -316,7 +480,7 @@ def test_a_driver_killed_and_started_again(combine, tmp_path):
     again = KernelRegressor(
         Gaussian(1.5), Landmarks(sampling=POINTS), 1e-2, combine=combine, rounds=6
     ).fit(X, Y, shard_labels=np.arange(len(X)) % 40)
-    assert np.array_equal(np.load(tmp_path / "model.npy"), again.coef_)
+    assert np.array_equal(np.load(tmp_path / "model.npy"), again.dual_coef_)
 
 
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path):

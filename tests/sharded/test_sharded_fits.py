@@ -47,7 +47,7 @@ def test_the_sum_is_the_fit_of_all_rows(shards, basis, engine):
     whole = model(basis).fit(X, Y, WEIGHT)
     parts = model(basis, engine=engine).fit(X, Y, WEIGHT, shard_labels=labels(shards))
     assert relative(parts.predict(NEW), whole.predict(NEW)) < 1e-8
-    assert relative(parts.coef_, whole.coef_) < 1e-8
+    assert relative(parts.dual_coef_, whole.dual_coef_) < 1e-8
     assert parts.communication_.shards == shards
 
 
@@ -140,7 +140,7 @@ def test_a_cluster_gives_the_same_bits(combine, shards, client):
     settings = {"combine": combine, "shards": shards, "rounds": 3, "dtype": "auto"}
     here = model("landmarks", **settings).fit(X, Y)
     there = model("landmarks", **settings, engine=client).fit(X, Y)
-    assert np.array_equal(here.coef_, there.coef_)
+    assert np.array_equal(here.dual_coef_, there.dual_coef_)
     assert np.array_equal(here.predict(NEW), there.predict(NEW))
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks
+from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, MercerWarning
 from mercer.engines import ThreadEngine
 from shard_cases import CLASSES, NEW, POINTS, WEIGHT, X, Y
 
@@ -86,6 +86,17 @@ def test_landmarks_from_files_are_those_of_a_fit_in_one_place(engine, folder):
     close(parts.predict(NEW), whole.predict(NEW))
 
 
+def test_a_file_that_is_listed_twice(folder):
+    """Its rows count twice, as the user said, who may not have meant it: one warning says so."""
+    path = folder / "part0.parquet"
+    listed = [path, folder / "part1.parquet", str(folder / ".." / folder.name / path.name)]
+    with pytest.warns(MercerWarning, match="more than once") as warned:
+        found = model().fit(listed, "y", "w")
+    assert len(warned) == 1
+    assert found.fit_.n_rows == 600
+    assert str(path) in str(warned[0].message)
+
+
 def test_a_list_of_files(engine, folder, wanted):
     files = sorted(folder.glob("*.parquet"))
     found = model(engine=engine).fit(files, "y", "w")
@@ -94,12 +105,14 @@ def test_a_list_of_files(engine, folder, wanted):
 
 
 def test_rows_in_order_or_by_seed():
-    seeded = [model(shards=3, combine="average", random_state=s).fit(X, y).coef_ for s in (1, 1, 2)]
+    seeded = [
+        model(shards=3, combine="average", random_state=s).fit(X, y).dual_coef_ for s in (1, 1, 2)
+    ]
     assert np.array_equal(seeded[0], seeded[1])
     assert not np.array_equal(seeded[0], seeded[2])
     in_order = model(shards=3, combine="average", shuffle=False).fit(X, y)
     by_label = model(combine="average").fit(X, y, shard_labels=np.arange(600) // 200)
-    close(in_order.coef_, by_label.coef_)
+    close(in_order.dual_coef_, by_label.dual_coef_)
 
 
 def test_a_damaged_file_is_named(client, folder):
@@ -178,7 +191,7 @@ def test_rows_without_weight_take_their_labels_with_them():
     found = model(combine="average").fit(X, y, weight, shard_labels=np.arange(600) // 200)
     assert found.communication_.shards == 2
     wanted = model(combine="average").fit(X[200:], y[200:], shard_labels=np.arange(400) // 200)
-    close(found.coef_, wanted.coef_)
+    close(found.dual_coef_, wanted.dual_coef_)
 
 
 def test_an_array_is_cut_for_the_width_of_the_engine(client):

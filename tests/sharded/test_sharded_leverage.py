@@ -10,7 +10,9 @@ from shard_cases import X, Y
 
 @pytest.mark.parametrize("how", DICTIONARIES)
 def test_landmarks_by_scores_are_those_of_one_place(how, engine, monkeypatch):
-    monkeypatch.setattr("mercer.sampling.choosing.LEAST", 200)  # most rows are not in the sample
+    monkeypatch.setattr(
+        "mercer.sampling.landmark_rows.LEAST", 200
+    )  # most rows are not in the sample
     basis = Landmarks(9, how, alpha=1e-2, candidates="all")
     settings = {"alpha": 1e-3, "random_state": 0, "dtype": "float64", "metric": None, "scale": None}
     whole = KernelRegressor(Gaussian(1.5), basis, **settings).fit(X, Y)

@@ -118,7 +118,7 @@ def test_the_average_is_that_of_the_paper():
     wanted = sum(
         w * np.linalg.solve(H, b) for w, (H, b, _) in zip(shares / shares.sum(), parts, strict=True)
     )
-    assert relative(model.coef_[:, 0], wanted) < 1e-9
+    assert relative(model.dual_coef_[:, 0], wanted) < 1e-9
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 4, 8])
@@ -138,7 +138,7 @@ def test_newton_rounds_are_algorithm_1_of_the_paper(rounds):
         g = g - sum(
             w * np.linalg.solve(H, gradient) for w, (H, *_) in zip(shares, parts, strict=True)
         )
-    assert relative(model.coef_[:, 0], g) < 1e-8
+    assert relative(model.dual_coef_[:, 0], g) < 1e-8
 
 
 @over_pairs(
@@ -160,7 +160,7 @@ def test_rounds_in_function_space_are_those_of_a_basis_at_points(rounds, queries
     # With shards as queries, its pairs are those within shards.
     shared.fit(X, RELEVANCE, QID if queries else split, WEIGHT, shard_labels=split)
     assert relative(apart.predict(NEW), shared.predict(NEW)) < 1e-5
-    assert apart.coef_.shape == (600, 1)
+    assert apart.dual_coef_.shape == (600, 1)
     assert apart.communication_.exchanges[0].what == "points"
 
 
@@ -199,7 +199,7 @@ def test_models_of_functions_of_their_own_are_averaged(basis):
     if basis == "full":
         wanted = sum(w * part.predict(NEW) for w, part in zip(shares, parts, strict=True))
         assert relative(model.predict(NEW), wanted) < 1e-6
-    assert model.coef_.shape[0] == (600 if basis == "full" else 90)
+    assert model.dual_coef_.shape[0] == (600 if basis == "full" else 90)
 
 
 def test_a_fit_goes_on_from_its_checkpoint(tmp_path):

@@ -67,7 +67,7 @@ def test_drank_rf_c_is_algorithm_1(rounds, engine):
     model = fitted("DRank-RF-C", 40, rounds=rounds, engine=engine)
     wanted = slow.drank_rf_c(model.basis_.evaluate(X), RELEVANCE, SHARDS, ALPHA, rounds)[-1]
     assert relative(model.predict(NEW), model.basis_.evaluate(NEW) @ wanted) < 1e-12
-    assert relative(model.coef_[:, 0], wanted) < 1e-12
+    assert relative(model.dual_coef_[:, 0], wanted) < 1e-12
     assert model.n_iter_ == rounds
     assert model.fit_.solution.status.succeeded
     sent = {e.what: e for e in model.communication_.exchanges}
@@ -100,7 +100,7 @@ def test_all_pairs_are_another_problem():
             *(slow.shard_system(phi, RELEVANCE, D, ALPHA) for D in SHARDS), strict=True
         )
     )
-    assert relative(found["within_shards"].coef_[:, 0], np.linalg.solve(H, right)) < 1e-8
+    assert relative(found["within_shards"].dual_coef_[:, 0], np.linalg.solve(H, right)) < 1e-8
     assert relative(found["within_shards"].predict(NEW), whole) > 1e-3
 
 
@@ -175,13 +175,13 @@ def test_unstopped_rounds_diverge_as_they_are_written(start, engine):
     if start == "zero":
         phi = model.basis_.evaluate(X)
         wanted = slow.drank_rf_c(phi, RELEVANCE, shards, alpha, 6)[-1]
-        assert relative(model.coef_[:, 0], wanted) < 1e-6  # what rounding has left of it
+        assert relative(model.dual_coef_[:, 0], wanted) < 1e-6  # what rounding has left of it
     # The same rounds that may stop keep the best of them, or the average.
     stopped = ranker(within(6, start=start, unstopped=False), alpha=alpha)
     with pytest.warns(MercerWarning, match=r"leads away.*the model is (that|the average)"):
         stopped.fit(X, RELEVANCE, shard_labels=many)
     assert stopped.fit_.solution.status is Status.DIVERGED
-    assert np.linalg.norm(stopped.coef_) < np.linalg.norm(model.coef_)
+    assert np.linalg.norm(stopped.dual_coef_) < np.linalg.norm(model.dual_coef_)
 
 
 @pytest.mark.parametrize("basis", [RandomFeatures(40, random_state=5), "full"], ids=str)
@@ -193,7 +193,7 @@ def test_rounds_that_overflow_end_with_the_last_finite_one(basis):
         model.fit(X, RELEVANCE, shard_labels=many)
     assert model.fit_.solution.status is Status.DIVERGED
     assert 10 < model.n_iter_ < 5000
-    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.dual_coef_).all()
     assert np.isfinite(model.predict(NEW)).all()
     assert "diverge" in str(model.summary())
 

@@ -53,7 +53,7 @@ def test_a_fit_goes_on(name, share, tmp_path):
     whole = model(tmp_path, **settings).fit(*rows, shard_labels=SPLIT)
     kept = lose(tmp_path, share)
     again = model(tmp_path, **settings).fit(*rows, shard_labels=SPLIT)
-    assert np.array_equal(again.coef_, whole.coef_)
+    assert np.array_equal(again.dual_coef_, whole.dual_coef_)
     assert np.array_equal(again.predict(NEW), whole.predict(NEW))
     for path, written in kept.items():  # what was finished is not done again
         assert path.stat().st_mtime_ns == written
@@ -65,7 +65,7 @@ def test_queries_left_out_go_on(tmp_path):
     whole = model(tmp_path, **settings).fit(*rows, shard_labels=SPLIT)
     lose(tmp_path, 0.5)
     again = model(tmp_path, **settings).fit(*rows, shard_labels=SPLIT)
-    assert np.array_equal(again.coef_, whole.coef_)
+    assert np.array_equal(again.dual_coef_, whole.dual_coef_)
 
 
 def test_rows_that_come_have_a_checkpoint_of_their_own(tmp_path):
@@ -74,7 +74,7 @@ def test_rows_that_come_have_a_checkpoint_of_their_own(tmp_path):
     (folder,) = tmp_path.glob("rows-*")
     lose(folder, 0.5)
     again = model(tmp_path, shards=4).fit(X[:400], Y[:400]).partial_fit(X[400:], Y[400:])
-    assert np.array_equal(again.coef_, whole.coef_)
+    assert np.array_equal(again.dual_coef_, whole.dual_coef_)
 
 
 def test_a_fit_that_goes_on_has_a_checkpoint_of_its_own(tmp_path):
@@ -85,7 +85,7 @@ def test_a_fit_that_goes_on_has_a_checkpoint_of_its_own(tmp_path):
     for tolerance in (1e-3, 1e-3, 1e-7):
         for found in (plain, kept):
             found.set_params(solver__tolerance=tolerance).fit(X, Y, shard_labels=SPLIT)
-        assert np.array_equal(kept.coef_, plain.coef_)
+        assert np.array_equal(kept.dual_coef_, plain.dual_coef_)
 
 
 def test_rows_that_come_to_another_model(tmp_path):

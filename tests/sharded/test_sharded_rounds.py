@@ -44,17 +44,17 @@ def test_newton_rounds_diverge_with_many_shards_and_conjugate_rounds_do_not(
     shards, problem, central
 ):
     newton_at_most, conjugate_at_most = TABLE[shards]
-    scale = np.linalg.norm(central.coef_)
+    scale = np.linalg.norm(central.dual_coef_)
 
     def fitted(combine):
         return KernelRegressor(**SETTINGS, shards=shards, combine=combine).fit(*problem)
 
     conjugate = fitted(ConjugateRounds(8, start="zero"))
-    assert np.linalg.norm(conjugate.coef_ - central.coef_) < conjugate_at_most * scale
+    assert np.linalg.norm(conjugate.dual_coef_ - central.dual_coef_) < conjugate_at_most * scale
     assert conjugate.fit_.solution.status.succeeded
     if newton_at_most is not None:
         newton = fitted(NewtonRounds(8, start="zero"))
-        assert np.linalg.norm(newton.coef_ - central.coef_) < newton_at_most * scale
+        assert np.linalg.norm(newton.dual_coef_ - central.dual_coef_) < newton_at_most * scale
         return
     with pytest.warns(UserWarning, match="leads away from the solution"):
         newton = fitted(NewtonRounds(8, start="zero"))
@@ -70,7 +70,7 @@ def test_newton_rounds_diverge_with_many_shards_and_conjugate_rounds_do_not(
 def test_the_average_is_the_better_start(shards, problem, central):
     def distance(combine):
         found = KernelRegressor(**SETTINGS, shards=shards, combine=combine).fit(*problem)
-        return np.linalg.norm(found.coef_ - central.coef_)
+        return np.linalg.norm(found.dual_coef_ - central.dual_coef_)
 
     assert distance(ConjugateRounds(4)) < distance(ConjugateRounds(4, start="zero"))
 

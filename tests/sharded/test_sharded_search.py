@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelRanker, KernelRegressor, Landmarks, MetricSearch
+from mercer.engines import ThreadEngine, available_cores
 from mercer.kernels import InMetric
+from mercer.search.trial import Trial
 from shard_cases import CLASSES, POINTS, WEIGHT, X, Y, labels
 
 FAST = MetricSearch(rounds=2, n_components=60)
@@ -69,7 +71,7 @@ def test_a_checkpoint_goes_on_with_the_same_metric(tmp_path):
     settings = {**SETTINGS, "shards": 3, "checkpoint": tmp_path / "folder"}
     first = KernelRegressor(**settings).fit(X, Y)
     again = KernelRegressor(**settings).fit(X, Y)
-    np.testing.assert_array_equal(again.coef_, first.coef_)
+    np.testing.assert_array_equal(again.dual_coef_, first.dual_coef_)
     np.testing.assert_array_equal(again.metric_, first.metric_)
 
 
@@ -78,3 +80,71 @@ def test_combinations_share_the_metric(combine):
     model = KernelRegressor(**SETTINGS, shards=3, combine=combine).fit(X, Y)
     assert isinstance(model.kernel_, InMetric)
     assert model.score(X, Y) > 0.9
+
+
+@pytest.fixture
+def _sent(monkeypatch):
+    """Send candidates to the workers although they are small."""
+    monkeypatch.setattr("mercer.search.kernel_search.SENT", 0)
+    monkeypatch.setattr("mercer.search.kernel_search.MORE_CORES", 0)
+
+
+class Listing(ThreadEngine):
+    """Lists the tasks that it runs, and how many items each has."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.ran = []
+
+    def map(self, task, items, *common, **more):
+        """List, and run."""
+        self.ran.append((task.__name__, len(items)))
+        return super().map(task, items, *common, **more)
+
+
+@pytest.mark.usefixtures("_sent")
+def test_candidates_that_do_not_depend_on_each_other_are_tasks_side_by_side():
+    engine = Listing()
+    KernelRegressor(**SETTINGS, shards=3, engine=engine).fit(X, Y)
+    rounds = [items for name, items in engine.ran if name == "outcome_of"]
+    assert rounds[0] == 2  # both scalings
+    assert 2 in rounds[1:3]  # both forms of the metric
+    assert min(rounds) == 2  # one alone takes as long here
+    assert max(rounds) >= 6  # the other kernels, with two bandwidths each
+
+
+def test_candidates_that_take_less_than_a_message_stay_here():
+    engine = Listing()
+    KernelRegressor(**SETTINGS, shards=3, engine=engine).fit(X, Y)
+    assert "outcome_of" not in {name for name, _ in engine.ran}
+
+
+@pytest.mark.usefixtures("_sent")
+@pytest.mark.parametrize("y", [Y, CLASSES], ids=["numbers", "classes"])
+def test_a_search_has_the_same_bits_everywhere(client, y):
+    kind = KernelClassifier if y is CLASSES else KernelRegressor
+    # Standard deviations differ in rounding by how they are added over shards.
+    one, threads, cluster = (
+        kind(**SETTINGS, scale=None, **where).fit(X, y)
+        for where in ({}, {"shards": 3}, {"shards": 3, "engine": client})
+    )
+    for many in (threads, cluster):
+        np.testing.assert_array_equal(many.search_results_["error"], one.search_results_["error"])
+        np.testing.assert_array_equal(many.metric_, one.metric_)
+        np.testing.assert_array_equal(many.feature_importances_, one.feature_importances_)
+    np.testing.assert_array_equal(threads.dual_coef_, cluster.dual_coef_)
+
+
+@pytest.mark.usefixtures("_sent")
+@pytest.mark.parametrize("where", [{}, {"shards": 3}], ids=["one place", "shards"])
+def test_a_small_fit_has_one_core(where, monkeypatch):
+    """On a busy machine, threads of one product wait for each other for longer than it takes."""
+    cores, fits = [], Trial.fits
+
+    def listed(trial, kernels):
+        cores.append((available_cores(), trial.reading.lanes))
+        return fits(trial, kernels)
+
+    monkeypatch.setattr(Trial, "fits", listed)
+    KernelRegressor(**SETTINGS, **where).fit(X, Y[:, 0])
+    assert set(cores) == {(1, 1)}

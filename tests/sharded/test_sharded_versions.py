@@ -37,7 +37,7 @@ ABSENT = "raise ModuleNotFoundError(\"No module named 'mercer'\", name='mercer')
 
 @pytest.fixture(autouse=True)
 def _quick_looks(monkeypatch):
-    for module in ("dask_engine", "dask_watch"):
+    for module in ("dask_engine", "dask_cluster"):
         monkeypatch.setattr(f"mercer.engines.{module}.CHECK", 0.5)
 
 
@@ -76,7 +76,7 @@ def test_a_worker_that_imports_is_not_frozen(tmp_path):
         assert SLOW < time.monotonic() - began < SLOW + 20
         assert client.run(os.getpid).popitem()[1] == worker.pid
     expected = KernelRegressor(**SETTINGS).fit(X, Y, shard_labels=SPLIT)
-    assert np.array_equal(found.coef_, expected.coef_)
+    assert np.array_equal(found.dual_coef_, expected.dual_coef_)
 
 
 def submitted(dask_scheduler):

@@ -9,7 +9,6 @@ import mercer.systems.by_kernel_products
 from mercer import Gaussian, Landmarks, Precomputed, RandomFeatures, Sketch
 from mercer.contracts import Reading
 from mercer.engines import InPlaceEngine
-from mercer.estimators.targets import RegressionTargets
 from mercer.moments import Moments
 from mercer.moments.products import RowProducts
 from mercer.rows import ArraySource
@@ -23,6 +22,7 @@ from mercer.systems.by_kernel_products import (
     stored_bytes,
 )
 from mercer.systems.preconditioners import UNSEEN, LandmarkPreconditioner, SamplePreconditioner
+from mercer.targets.number_targets import RegressionTargets
 from pairs import over_pairs
 
 RNG = np.random.default_rng(0)

@@ -14,8 +14,7 @@ from mercer import (
     StopOnHeldOut,
 )
 from mercer.sampling import fold_labels
-from mercer.solvers.early_stopping import Run, run_to
-from mercer.solvers.search import best_step
+from mercer.solvers.early_stopping import Run, best_step, run_to
 from mercer.solvers.stopping import as_rule
 from pairs import over_pairs
 from spectra import SPECTRA, system

@@ -17,7 +17,7 @@ from mercer.storage import (
     write_tensors,
     write_together,
 )
-from mercer.storage.checksums import array_checksum, seal
+from mercer.storage.tensor_file import array_checksum, seal
 
 ARRAYS = {
     "flags": np.array([True, False, True]),
@@ -30,10 +30,15 @@ ARRAYS = {
 }
 
 
+def read(path):
+    with open_tensors(path) as file:
+        file.document()
+
+
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "arrays.safetensors"
-    write_tensors(path, {"name": "é"}, ARRAYS)
+    write_tensors(path, {"name": "é"}, ARRAYS, read)
     return path
 
 
@@ -81,7 +86,7 @@ def test_what_has_no_checksums_is_not_read(tmp_path):
 def test_arrays_that_are_exchanged_are_found(tmp_path):
     """Name, dtype and shape belong to the checksum of an array."""
     arrays = {"a": np.arange(4), "b": np.arange(4) + 1}
-    write_tensors(tmp_path / "ours", {}, arrays)
+    write_tensors(tmp_path / "ours", {}, arrays, read)
     with safe_open(tmp_path / "ours", framework="numpy") as file:
         metadata = file.metadata()
     for changed in (
@@ -119,7 +124,7 @@ def test_a_header_that_claims_a_terabyte_is_not_read(tmp_path):
 def test_a_header_that_nobody_would_read_is_not_written(tmp_path, monkeypatch):
     monkeypatch.setattr("mercer.storage.tensor_file.LONGEST_HEADER", 1000)
     with pytest.raises(ValueError, match="store fewer texts"):
-        write_tensors(tmp_path / "long", {"a": "x" * 1000}, {})
+        write_tensors(tmp_path / "long", {"a": "x" * 1000}, {}, read)
     assert not list(tmp_path.iterdir())
 
 
@@ -235,9 +240,23 @@ def test_an_interrupt_at_any_step_leaves_nothing(path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(step, interrupt)
             with pytest.raises(KeyboardInterrupt):
-                write_tensors(path, {}, ARRAYS)
+                write_tensors(path, {}, ARRAYS, read)
         assert path.read_bytes() == before
         assert os.listdir(path.parent) == [path.name]
+
+
+def test_what_cannot_be_read_again_does_not_get_the_name(path):
+    before = path.read_bytes()
+
+    def refuse(partial):
+        read(partial)  # it is whole, and not in its place yet
+        assert path.read_bytes() == before
+        raise DamagedFileError("levels must be distinct")
+
+    with pytest.raises(ValueError, match="could not be read again: levels must be distinct"):
+        write_tensors(path, {}, ARRAYS, refuse)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
 
 
 def test_a_failure_of_one_file_leaves_all(tmp_path):

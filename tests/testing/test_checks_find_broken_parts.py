@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from mercer import Gaussian, Landmarks, LaplacianL1, NewtonRounds, RandomFeatures, Ridge
+from mercer import (
+    Gaussian,
+    KernelRegressor,
+    Landmarks,
+    LaplacianL1,
+    NewtonRounds,
+    RandomFeatures,
+    Ridge,
+)
 from mercer.bases import BasisTransformer, Whitener
 from mercer.combine import Average
 from mercer.contracts import Solution
@@ -16,6 +24,7 @@ from mercer.testing import (
     check_basis,
     check_combination,
     check_kernel,
+    check_parameter,
     check_solver,
     check_system,
 )
@@ -342,3 +351,50 @@ class Anonymous(NewtonRounds):
 def test_a_broken_combination_is_named(combination, words):
     with pytest.raises(AssertionError, match=words):
         check_combination(combination)
+
+
+class Undocumented(KernelRegressor):
+    """A regressor whose docstring has no parameters."""
+
+
+class Changed(KernelRegressor):
+    """A regressor that stores another value.
+
+    Parameters
+    ----------
+    alpha : float or "auto"
+        The penalty.
+    """
+
+    def __init__(self, alpha="auto"):
+        super().__init__(alpha=0.5)
+
+
+class Unknown(KernelRegressor):
+    """A regressor whose docstring names a word that is refused.
+
+    Parameters
+    ----------
+    missing : {"fill", "median"}
+        What happens to gaps.
+    """
+
+    def __init__(self, missing="fill", shape=1.0):
+        super().__init__(missing=missing)
+        self.shape = shape
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "words"),
+    [
+        (Undocumented(), "alpha", "'alpha' must have a paragraph"),
+        (Changed(), "alpha", "must store 'alpha' as it is, 'auto', got 0.5"),
+        (Unknown(), "missing", "names 'median', which is refused: unknown missing 'median'"),
+        (Unknown(), "shape", "'shape' must have a row"),
+        (Unknown(), "size", "must have the parameter 'size' with a default"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_a_broken_parameter_is_named(model, name, words):
+    with pytest.raises(AssertionError, match=words):
+        check_parameter(model, name)

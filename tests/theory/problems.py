@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.estimators.targets import ClassTargets, RegressionTargets
-from mercer.request import OneStream, Request
+from mercer.request import Request, Seeds
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import cut
+from mercer.targets.class_targets import ClassTargets
+from mercer.targets.number_targets import RegressionTargets
 
 
 def rows_of(X: Any, y: Any, weight: Any = None) -> RowSet:
@@ -26,5 +27,4 @@ def sharded(X: Any, y: Any, shards: int) -> RowSet:
 
 def request_for(y: Any, kernel: Any, *, classes: bool = False, intercept: bool = True) -> Request:
     targets = ClassTargets(np.unique(y)) if classes else RegressionTargets.of(y, intercept)
-    seeds = OneStream(np.random.default_rng(0))
-    return Request(targets, kernel=kernel, intercept=intercept, seeds=seeds)
+    return Request(targets, kernel=kernel, intercept=intercept, seeds=Seeds.of(0))

@@ -93,6 +93,13 @@ def test_an_isolated_row_has_the_largest_leverage():
     assert after.at(1e-4)[1] > 2 * before.at(1e-4)[1]
 
 
+def test_rows_that_are_all_isolated_have_the_same_leverage_landmark_or_not():
+    X = 100.0 * np.arange(20)[:, None]
+    request, rng = request_for(X[:, 0], Gaussian(1.0)), np.random.default_rng(0)
+    found = capacity_of_rows(rows_of(X, X[:, 0]), request, 8, rng)
+    np.testing.assert_allclose(found.largest, 1 / (found.alphas + 1 / 20), rtol=1e-6)
+
+
 def test_rows_of_weight_zero_do_not_count():
     X = np.random.default_rng(0).random((200, 1))
     weight = np.r_[np.ones(150), np.zeros(50)]
@@ -105,6 +112,17 @@ def test_rows_of_weight_zero_do_not_count():
     N, N_inf = exact(Gaussian(0.3), far[:150], np.array([1e-3]))
     assert found.at(1e-3)[0] == pytest.approx(N[0], rel=0.02)
     assert found.at(1e-3)[1] == pytest.approx(N_inf[0], rel=0.02)
+
+
+def test_only_ratios_of_weights_count():
+    X = np.random.default_rng(0).random((300, 2))
+    request = request_for(X[:, 0], Gaussian(0.3))
+    found, other = (
+        capacity_of_rows(rows_of(X, X[:, 0], weight), request, 20, np.random.default_rng(0))
+        for weight in (None, np.full(300, 4.0))
+    )
+    np.testing.assert_allclose(other.dimension, found.dimension, rtol=1e-9)
+    np.testing.assert_allclose(other.doubt, found.doubt, rtol=1e-9)
 
 
 def test_power_laws_say_what_does_not_fit():

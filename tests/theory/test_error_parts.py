@@ -70,6 +70,14 @@ def test_parts_are_those_of_definition_9(functions, partitions):
         assert getattr(found, name) == pytest.approx(value, rel=1e-5, abs=1e-8), name
 
 
+def test_shards_share_the_variance_of_a_shard_in_the_bound_of_lemma_10():
+    X, Y = problem()
+    (found,) = error_parts(KERNEL, X, Y, ALPHA, [10], [4], np.random.default_rng(5))
+    squares = found.sample_of_shard**2 / 4 + found.nystroem_of_shard**2
+    squares += found.empirical_of_shard**2 + found.approximation**2
+    assert found.bound_in_expectation**2 == pytest.approx(4 * squares)
+
+
 def test_parts_bound_the_whole_and_move_as_they_should():
     X, Y = problem(400)
     found = error_parts(KERNEL, X, Y, ALPHA, [3, 10, 60], [1, 5, 20], np.random.default_rng(0))

@@ -7,18 +7,18 @@ from problems import request_for, rows_of, sharded
 from mercer import KernelClassifier, KernelRegressor, Landmarks
 from mercer.kernels import Gaussian, Sobolev
 from mercer.moments import sum_moments
-from mercer.theory.decisions import error_rates
 from mercer.theory.learning_surface import Point, Surface
 from mercer.theory.local_kernels import LocalKernels
-from mercer.theory.measuring import sums_by_fold
 from mercer.theory.study import study_rows
 from mercer.theory.sub_sums import (
     FOLDS,
     HELD,
     PARTITIONS,
     SIZES,
+    error_rates,
     errors_by_partitions,
     errors_by_rows,
+    sums_by_fold,
 )
 
 

@@ -17,9 +17,9 @@ from mercer import (
     PlanDisplay,
 )
 from mercer.plan.cost import Speeds, direct_seconds
-from mercer.plan.machine import measured_speeds
 from mercer.theory import Cluster, Forecaster, study_rows
-from mercer.theory.shapes import SHAPES
+from mercer.theory.forecast import SHAPES
+from mercer.theory.machine import measured_speeds
 from mercer.theory.system_costs import COSTS, Sizes
 
 matplotlib.use("Agg")

@@ -14,10 +14,8 @@ from sklearn.exceptions import NotFittedError
 from mercer import Gaussian, KernelClassifier, KernelRanker, KernelRegressor, RowsCurveDisplay
 from mercer.bases import Landmarks
 from mercer.moments import sum_moments
-from mercer.theory.alpha_descent import AlphaDescent
-from mercer.theory.functions import functions_for_sums
-from mercer.theory.rows_curve import training_sets
-from mercer.theory.sub_sums import FOLDS, SIZES
+from mercer.theory.rows_curve import AlphaDescent, training_sets
+from mercer.theory.sub_sums import FOLDS, SIZES, functions_for_sums
 
 RNG = np.random.default_rng(0)
 X = RNG.random((480, 2))

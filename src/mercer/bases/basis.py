@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Collection
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
@@ -11,10 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.bases.whitening import Whitener
-from mercer.contracts import Array, Precision, Rows, RowSource
+from mercer.contracts import Array, Penalty, Precision, RandomState, ReadableRows, Rows
 from mercer.kernels import Kernel, as_kernel
 from mercer.rates import Exponents
 from mercer.rows import ArraySource
+from mercer.storage.state import PRECISION, Part, State
 from mercer.validation import check_count, check_finite
 
 #: ``n_components`` of a size by a theorem, and the exponents that hold for every bounded kernel and
@@ -67,17 +68,27 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     #: miss of a row, ``K(x, x) - z(x)'z(x)``, is known.
     projects = False
     #: The attributes that define the fitted functions: all that a model file stores.
-    state: tuple[str, ...] = ("kernel_", "precision_")
+    state: ClassVar[Collection[str]] = State(
+        kernel_=Part(Kernel, must="the kernel must be a Kernel, got {kind}"),
+        precision_=PRECISION,
+    )
+    #: Whether directions that features are drawn along are orthogonal.
+    orthogonal = False
     #: Blocks of (rows, M) that an evaluation holds, besides what the kernel needs.
     scratch = 1
+    #: M, if it is a parameter.
+    n_components: int | str | None = None
     kernel: str | Kernel | None
-    random_state: Any
+    random_state: RandomState
     kernel_: Kernel
     precision_: Precision
+    #: Which rows of the fit the points are, if they are rows of it.
+    indices_: Array | None = None
+    _n_read = 0  # candidate rows read, besides those
 
     def fit_source(
         self,
-        source: RowSource,
+        source: ReadableRows,
         kernel: Kernel,
         rng: np.random.Generator,
         precision: Precision,
@@ -93,7 +104,7 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         raise TypeError(f"{type(self).__name__} does not define fit_source()")
 
     @staticmethod
-    def _taken(source: RowSource, indices: Array) -> Rows:
+    def _taken(source: ReadableRows, indices: Array) -> Rows:
         """Return rows of a source; raise ValueError with the row number if one is not finite."""
         rows = source.take(indices)
         try:
@@ -111,6 +122,11 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """M, the number of functions."""
         raise TypeError(f"{type(self).__name__} does not define size")
 
+    @property
+    def kept_points(self) -> Array | None:
+        """The points that define the functions; None if none do."""
+        return None
+
     def wanted_size(self, n_rows: int) -> int:
         """M before any limit, for a fit to ``n_rows`` rows."""
         raise TypeError(f"{type(self).__name__} does not define wanted_size()")
@@ -118,7 +134,7 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     @property
     def automatic_size(self) -> bool:
         """Whether M was left open, so that the plan may lower it."""
-        return getattr(self, "n_components", None) is None
+        return self.n_components is None
 
     @property
     def grows(self) -> bool:
@@ -128,33 +144,46 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     @property
     def by_theory(self) -> bool:
         """Whether M is the fewest functions that a theorem asks for."""
-        asked = getattr(self, "n_components", None)
-        return isinstance(asked, str) and asked == THEORY
+        return isinstance(self.n_components, str) and self.n_components == THEORY
 
     def theory_size(self, n_rows: int, exponents: Exponents) -> int:
         """Return the fewest functions that a theorem asks for, at most the rows."""
         raise ValueError(f"no theorem says how many functions {type(self).__name__} needs")
 
-    def _asked_size(self, n_rows: int, default: int) -> int:
+    def _size_or(self, n_rows: int, default: int) -> int:
         """Return ``n_components``, or the default if it is None.
 
         Outside an estimator, which estimates exponents, a theorem's size is that of the worst case.
         """
-        asked: Any = getattr(self, "n_components", None)
-        if asked is None:
+        size = self.n_components
+        if size is None:
             return default
         if self.by_theory:
             return self.theory_size(n_rows, WORST_CASE)
-        if isinstance(asked, str):
+        if isinstance(size, str):
             raise ValueError(
                 f"n_components of {type(self).__name__} must be a number, 'theory' or None, got "
-                f"{asked!r}"
+                f"{size!r}"
             )
-        return check_count(asked, f"n_components of {type(self).__name__}")
+        return check_count(size, f"n_components of {type(self).__name__}")
 
     def resized(self, size: int) -> Self:
         """Return a copy that asks for ``size`` functions."""
-        return clone(self).set_params(n_components=size)  # type: ignore[no-any-return]
+        return self._with(n_components=size)
+
+    def _with(self, **parameters: Any) -> Self:
+        """Return an unfitted copy with other parameters."""
+        copy: Self = clone(self).set_params(**parameters)
+        return copy
+
+    @property
+    def scores_at_alpha(self) -> bool:
+        """Whether functions are drawn by scores at the penalty of a model, to be known first."""
+        return False
+
+    def scored_at(self, alpha: Penalty | None) -> Self:
+        """Return a copy that scores at this penalty, if there is one and its scores follow it."""
+        return self
 
     def uniform_sample(self, n_rows: int) -> int:
         """Return how many uniformly drawn rows define the functions; 0 if none do."""
@@ -269,24 +298,19 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def factorize(self, may_widen: bool) -> None:
         """Finish a ``for_products`` fit: factor Gamma and drop dependent functions."""
 
-    #: Whether functions still have to be selected from candidates, by sums over rows.
-    has_candidates = False
-    #: Whether that needs the Gram sums of the candidates, in addition to sums with y.
-    needs_gram = True
+    @property
+    def has_candidates(self) -> bool:
+        """Whether functions still have to be selected from candidates, by sums over rows."""
+        return False
+
+    @property
+    def needs_gram(self) -> bool:
+        """Whether that needs the Gram sums of the candidates, in addition to sums with y."""
+        return True
 
     def choose_features(self, moments: Any, rng: np.random.Generator) -> None:
         """Select features from the candidates by the moments of their values."""
         raise TypeError(f"{type(self).__name__} has no candidates to select from")
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError if ``state`` does not define functions of ``n_features`` columns.
-
-        Nothing is evaluated, and nothing larger than the state is allocated.
-        """
-        if not isinstance(self.kernel_, Kernel):
-            raise ValueError(f"the kernel must be a Kernel, got {type(self.kernel_).__name__}")
-        if self.precision_ not in ("float32", "float64"):
-            raise ValueError(f"precision must be float32 or float64, got {self.precision_!r}")
 
     def bind(self) -> None:
         """Rebuild what is derived from ``state`` and not stored."""
@@ -318,7 +342,9 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self._n_features_out = self.whitener_.size
         return self
 
-    def _fit_transformer(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
+    def _fit_transformer(
+        self, source: ReadableRows, kernel: Kernel, rng: np.random.Generator
+    ) -> None:
         """Choose the functions for use as a transformer."""
         self.fit_source(source, kernel, rng, "float64")
 

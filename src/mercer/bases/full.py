@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from mercer.bases.landmarks import Landmarks
-from mercer.contracts import Array, Precision, RowSource
+from mercer.contracts import Array, Precision, ReadableRows
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.symmetric import symmetrize
@@ -54,7 +54,7 @@ class FullKernel(Landmarks):
 
     def fit_source(
         self,
-        source: RowSource,
+        source: ReadableRows,
         kernel: Kernel,
         rng: np.random.Generator,
         precision: Precision,
@@ -74,7 +74,9 @@ class FullKernel(Landmarks):
         self.n_dropped_ = 0
         return self._place(points, kernel.fitted(points[:1]), "float64")
 
-    def _fit_transformer(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
+    def _fit_transformer(
+        self, source: ReadableRows, kernel: Kernel, rng: np.random.Generator
+    ) -> None:
         self.fit_source(source, kernel, rng, "float64")
         # A transformer whitens and drops dependent rows; the dual form does neither.
         self._order(self.landmarks_, self.kernel_, "float64", may_widen=False)

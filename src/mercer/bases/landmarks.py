@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from mercer.bases.basis import AUTO
-from mercer.bases.orthogonalized import OrthogonalizedBasis
-from mercer.contracts import Array, Precision, Rows, RowSource
+from mercer.bases.orthogonalized import CHOSEN, OrthogonalizedBasis
+from mercer.contracts import Array, Penalty, Precision, RandomState, ReadableRows, Rows
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
@@ -25,6 +25,7 @@ from mercer.sampling import (
     scores_of_all,
     uniform_indices,
 )
+from mercer.storage.state import Numbers, State
 from mercer.validation import check_choice, check_count, check_finite, check_number
 
 #: Entries of Gamma that a product holds at a time, per thread.
@@ -59,11 +60,16 @@ class Landmarks(OrthogonalizedBasis):
         leave it None.
     random_state : int, Generator, RandomState or None
         Seed of the choice. Inside an estimator, None means the estimator's seed.
-    alpha : float or None
+    alpha : float, "size" or None
         Of "leverage" and "bless": the penalty lambda of the scores ``(K (K + lambda n I)^-1)_ii``
-        (Li, Liu and Wang, 2023, equation 4; Lin and Cevher, 2018, remark 3.4), on the scale of an
-        estimator's alpha: n counts all rows, also if only candidates are scored. None means a
-        penalty suited to M landmarks.
+        (Li, Liu and Wang, 2023, equation 4), on the scale of an estimator's alpha: n counts all
+        rows, also if only candidates are scored. None means that of the estimator, as in the paper:
+        where it is "auto", uniform landmarks choose an alpha, rows are scored and drawn at it, and
+        alpha is chosen again with the landmarks drawn; averages, rounds and products, whose alpha a
+        sample of rows chooses, fit at the alpha of the scores. "size" is a penalty suited to M,
+        with an effective dimension of about ``M / (4 log M)``. It is also taken where there is no
+        alpha: outside an estimator, and by solvers that steps regularize, for which Lin and Cevher
+        (2018, remark 3.4) leave lambda open ("an appropriate pseudo regularization parameter").
     candidates : int, "all" or None
         Of "leverage" and "bless": how many rows are scored for each landmark, as in
         :class:`RandomFeatures`, or all rows. These are scored block by block, in their shards,
@@ -85,7 +91,10 @@ class Landmarks(OrthogonalizedBasis):
     True
     """
 
-    state = (*OrthogonalizedBasis.state, "landmarks_", "indices_", "n_dropped_")
+    state = State(
+        landmarks_=Numbers("points columns", label="landmarks"),
+        **CHOSEN,
+    )
     scratch = 0  # kernel values are written in place
     _points = "landmarks_"
     landmarks_: Array
@@ -95,8 +104,8 @@ class Landmarks(OrthogonalizedBasis):
         n_components: int | str | None = None,
         sampling: str | Array = "uniform",
         kernel: str | Kernel | None = None,
-        random_state: Any = None,
-        alpha: float | None = None,
+        random_state: RandomState = None,
+        alpha: float | str | None = None,
         candidates: int | str | None = None,
     ) -> None:
         self.n_components = n_components
@@ -110,7 +119,7 @@ class Landmarks(OrthogonalizedBasis):
         """Return M before any memory limit: ``n_components`` or the default, at most the rows."""
         if not isinstance(self.sampling, str):
             return len(self.sampling)
-        size = DEFAULT_SIZE if self.grows else self._asked_size(n_rows, DEFAULT_SIZE)
+        size = DEFAULT_SIZE if self.grows else self._size_or(n_rows, DEFAULT_SIZE)
         return min(size, n_rows)
 
     def theory_size(self, n_rows: int, exponents: Exponents) -> int:
@@ -126,8 +135,7 @@ class Landmarks(OrthogonalizedBasis):
         """
         if THEOREM_11.broken(exponents):
             return n_rows
-        scored = isinstance(self.sampling, str) and self.sampling in DICTIONARIES
-        how = "leverage" if scored else "uniform"
+        how = "leverage" if self._by_leverage else "uniform"
         return min(fewest(shared_centers(n_rows, **vars(exponents), sampling=how)), n_rows)
 
     @property
@@ -145,6 +153,35 @@ class Landmarks(OrthogonalizedBasis):
             )
         return auto
 
+    @property
+    def scores_at_alpha(self) -> bool:
+        """Whether landmarks are drawn by leverage scores at the penalty of a model."""
+        return self._by_leverage and self.alpha is None
+
+    @property
+    def _by_leverage(self) -> bool:
+        how = None if self.dual else self.sampling
+        return isinstance(how, str) and how in DICTIONARIES
+
+    def scored_at(self, alpha: Penalty | None) -> Self:
+        """Return a copy that scores at this penalty; at the smallest, if outputs differ.
+
+        >>> Landmarks(9, "leverage").scored_at(1e-3), Landmarks(9).scored_at(1e-3)
+        (Landmarks(alpha=0.001, n_components=9, sampling='leverage'), Landmarks(n_components=9))
+        """
+        least = 0.0 if alpha is None else float(np.min(alpha))
+        if not self.scores_at_alpha or least <= 0:
+            return self
+        return self._with(alpha=least)
+
+    def how_scored(self, factor: float = 1.0) -> str:
+        """Return by which scores landmarks were drawn; alpha is multiplied by a factor."""
+        if not self._by_leverage:
+            return ""
+        if self.alpha is None or isinstance(self.alpha, str):
+            return "drawn by leverage scores at a penalty suited to their number"
+        return f"drawn by leverage scores at alpha={self.alpha * factor:.3g}"
+
     def uniform_sample(self, n_rows: int) -> int:
         """Return the number of landmarks if they are drawn uniformly, otherwise 0."""
         uniform = isinstance(self.sampling, str) and self.sampling == "uniform"
@@ -152,7 +189,7 @@ class Landmarks(OrthogonalizedBasis):
 
     def fit_source(
         self,
-        source: RowSource,
+        source: ReadableRows,
         kernel: Kernel,
         rng: np.random.Generator,
         precision: Precision,
@@ -190,7 +227,7 @@ class Landmarks(OrthogonalizedBasis):
 
     def fit_rows(
         self,
-        source: RowSource,
+        source: ReadableRows,
         indices: Array,
         kernel: Kernel,
         rng: np.random.Generator,
@@ -209,9 +246,9 @@ class Landmarks(OrthogonalizedBasis):
 
     def _check_scores(self) -> None:
         """Raise an error if the parameters of leverage scores are invalid, or have no use."""
-        known, scored = [*DICTIONARIES], False
+        known, scored = [*DICTIONARIES], self._by_leverage
         if isinstance(self.sampling, str):
-            scored = check_choice(self.sampling, "sampling", SAMPLINGS) in known
+            check_choice(self.sampling, "sampling", SAMPLINGS)
         for name in ("alpha", "candidates"):
             if getattr(self, name) is not None and not scored:
                 got = repr(self.sampling) if isinstance(self.sampling, str) else "an array"
@@ -219,7 +256,9 @@ class Landmarks(OrthogonalizedBasis):
                     f"{name} of Landmarks is for leverage scores, with sampling one of {known}, "
                     f"got {name}={getattr(self, name)!r} with sampling={got}: leave {name} None"
                 )
-        if self.alpha is not None:
+        if isinstance(self.alpha, str):
+            check_choice(self.alpha, "alpha of Landmarks", ["size"])
+        elif self.alpha is not None:
             check_number(self.alpha, "alpha of Landmarks", above=0.0)
         if isinstance(self.candidates, str):
             if self.candidates != "all":
@@ -231,7 +270,7 @@ class Landmarks(OrthogonalizedBasis):
             check_count(self.candidates, "candidates of Landmarks")
 
     def _by_kernel(
-        self, source: RowSource, kernel: Kernel, size: int, rng: np.random.Generator
+        self, source: ReadableRows, kernel: Kernel, size: int, rng: np.random.Generator
     ) -> tuple[Rows, Kernel]:
         """Choose rows with a look at the kernel; return them, and the kernel with its numbers."""
         looked_at = uniform_indices(source.n_rows, pool_size(size, self.candidates), rng)
@@ -239,13 +278,13 @@ class Landmarks(OrthogonalizedBasis):
         pool = dense(self._taken(source, looked_at))
         sample = uniform_indices(len(pool), SAMPLE, rng) if kernel.needs_rows else slice(1)
         kernel = kernel.fitted(pool[sample])
-        how = str(self.sampling)
+        how, alpha = str(self.sampling), None if isinstance(self.alpha, str) else self.alpha
         if self.candidates == "all" and len(pool) < source.n_rows:
-            scores = scores_of_all(how, kernel, pool, looked_at, source, size, rng, self.alpha)
+            scores = scores_of_all(how, kernel, pool, looked_at, source, size, rng, alpha)
             self.indices_ = drawn_by_weight(scores, size, rng)
             self._n_read += size
             return self._taken(source, self.indices_), kernel
-        chosen = chosen_rows(how, kernel, pool, size, rng, self.alpha)
+        chosen = chosen_rows(how, kernel, pool, size, rng, alpha)
         self.indices_ = looked_at[chosen]
         return pool[chosen], kernel
 

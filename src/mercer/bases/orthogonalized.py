@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import zlib
 from collections.abc import Callable
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 
 from mercer.bases.basis import BasisTransformer, tile_rows
-from mercer.bases.narrow_values import NarrowValues
 from mercer.bases.orthogonalization import (
     CUT,
     Orthogonalization,
@@ -23,8 +23,49 @@ from mercer.bases.orthogonalization import (
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, BlockKernel, Precision, Rows
 from mercer.engines.local import blas_threads, one_core
+from mercer.kernels import Kernel
 from mercer.kernels.kernel import dense
-from mercer.validation import check_array, check_count, check_overflow, warn
+from mercer.storage.state import Count, Numbers, Sizes
+from mercer.validation import check_array, check_overflow, warn
+
+#: The saved fields that say which rows of the source became points.
+CHOSEN = {
+    "indices_": Numbers("indices", kind="iu", label="indices", optional=True),
+    "n_dropped_": Count(0, label="n_dropped"),
+}
+#: Points at which both precisions are compared.
+COMPARED = 64
+
+
+class NarrowValues:
+    """``K(x, z_j)`` in float32, and how far that is from float64.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A bounded kernel, with numbers for its parameters.
+    points : array of shape (M, d)
+        The points z.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> values = NarrowValues(Gaussian(1.0), np.random.default_rng(0).random((50, 3)))
+    >>> values.block(np.zeros((2, 3))).dtype, bool(1e-9 < values.error < 1e-7)
+    (dtype('float32'), True)
+    """
+
+    def __init__(self, kernel: Kernel, points: Array) -> None:
+        self.kernel, self.points = kernel, points
+        self.block = kernel.against(points, "float32")
+
+    @cached_property
+    def error(self) -> float:
+        """The root mean square difference from values in float64, at some of the points."""
+        rows = self.points[:: max(1, len(self.points) // COMPARED)]
+        wide = self.kernel.against(self.points, "float64")(rows)
+        return float(np.sqrt(np.mean((wide - self.block(rows)) ** 2)))
+
 
 #: Columns of L with pivots above this, relative to the largest, are the same to rounding wherever
 #: they are computed: the relative error is that of a double, over the pivot.
@@ -44,16 +85,21 @@ class OrthogonalizedBasis(BasisTransformer):
     _points: str
     factor_: Array
     neighbors_: tuple[Array, Array]
-    indices_: Array | None
     n_dropped_: int
     _block: BlockKernel
     _made_again: int  # of a copy that was sent: how many columns of L to factor
 
+    @property
+    def kept_points(self) -> Array:
+        """The points that define the functions."""
+        found: Array = getattr(self, self._points)
+        return found
+
     def _warn_if_reduced(self, n_rows: int) -> None:
-        asked: Any = self.n_components
-        if isinstance(asked, Integral) and int(asked) > n_rows:
+        size: Any = self.n_components
+        if isinstance(size, Integral) and int(size) > n_rows:
             warn(
-                f"n_components={asked} is more than the {n_rows} rows: reduced to {n_rows}. Lower "
+                f"n_components={size} is more than the {n_rows} rows: reduced to {n_rows}. Lower "
                 f"n_components, or leave it None"
             )
 
@@ -72,18 +118,16 @@ class OrthogonalizedBasis(BasisTransformer):
         self.neighbors_ = made.neighbors, made.weights
         return order, precision
 
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError unless the points have ``n_features`` columns and valid indices."""
-        super().check_state(n_features)
-        check_count(self.n_dropped_, "n_dropped", minimum=0)
+    def check_restored(self, sizes: Sizes) -> None:
+        """Raise ValueError unless the points have the columns of rows, and valid indices."""
         name, precomputed = self._points.rstrip("_"), self.kernel_.pairwise
-        points = check_array(getattr(self, self._points), name, (None, None))
-        if points.shape[1] != (len(points) if precomputed else n_features) or not len(points):
-            columns = "one column each" if precomputed else f"{n_features} columns"
-            raise ValueError(f"{name} must have {columns}, got shape {points.shape}")
+        points, columns = (sizes["points"], sizes["columns"]), sizes["d"]
+        if points[1] != (points[0] if precomputed else columns) or not points[0]:
+            wanted = "one column each" if precomputed else f"{columns} columns"
+            raise ValueError(f"{name} must have {wanted}, got shape {points}")
         if self.indices_ is not None:
-            check_array(self.indices_, "indices", (len(points),), "iu")
-            if self.indices_.min() < 0 or (precomputed and self.indices_.max() >= n_features):
+            check_array(self.indices_, "indices", points[:1], "iu")
+            if self.indices_.min() < 0 or (precomputed and self.indices_.max() >= columns):
                 raise ValueError(f"indices of {name} must be valid row indices")
         elif precomputed:
             raise ValueError(f"{name} of a precomputed kernel must have indices")
@@ -112,7 +156,7 @@ class OrthogonalizedBasis(BasisTransformer):
 
     def bind(self) -> None:
         """Prepare K(., z), and the orthogonalization."""
-        points = dense(getattr(self, self._points))
+        points = dense(self.kept_points)
         setattr(self, self._points, points)
         self._block = self.kernel_.against(points, self.precision_)
         self.__dict__.pop("_cached_orthogonalization", None)
@@ -172,8 +216,7 @@ class OrthogonalizedBasis(BasisTransformer):
     def _narrow(self) -> NarrowValues:
         found: NarrowValues | None = self.__dict__.get("_cached_narrow")
         if found is None:
-            points = getattr(self, self._points)
-            found = self._cached_narrow = NarrowValues(self.kernel_, points)
+            found = self._cached_narrow = NarrowValues(self.kernel_, self.kept_points)
         return found
 
     def narrow_noise(self, coefficients: Array) -> float:

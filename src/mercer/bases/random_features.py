@@ -10,14 +10,19 @@ import numpy as np
 
 from mercer.bases.basis import BLOCK, BasisTransformer, tile_rows
 from mercer.bases.landmarks import DEFAULT_SIZE
-from mercer.contracts import Array, Precision, Rows, RowSource
+from mercer.contracts import Array, Precision, RandomState, ReadableRows, Rows
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
-from mercer.kernels.combined_features import WeightedFeatures, chosen_features, has_gradient
-from mercer.kernels.feature_maps import check_features
+from mercer.kernels.feature_maps import (
+    Features,
+    WeightedFeatures,
+    chosen_features,
+    has_gradient,
+)
 from mercer.rates import Exponents, fewest
 from mercer.rates.feature_rates import features
 from mercer.sampling import uniform_indices
+from mercer.storage.state import State
 from mercer.validation import (
     check_choice,
     check_count,
@@ -86,9 +91,14 @@ class RandomFeatures(BasisTransformer):
     here the definition holds. Its q has a total of 1/L, since z contains ``1 / sqrt(L)``: here p is
     1/L, the uniform law of the candidates, so that equal scores give plain features. Its X and y
     may be all rows or those of one machine: here all, since machines share the features, and
-    "generating times for centralized learning and distributed learning are the same". It has no
-    intercept; an estimator that fits one scores centered y. Weights ``p / q`` do not keep the
-    kernel, and the best features get the least; the others predict better in our experiments.
+    "generating times for centralized learning and distributed learning are the same". With rows
+    without labels, the y of its section 3.5 would be 0 for these, and for the others ``n*_j / n_j``
+    times the label, by the share of labels in their shard. Here it is the label itself: scores do
+    not depend on how rows are split, and where all shards have the same share of labels, they are
+    proportional to those of the paper (for unequal shares these differ by a few percent). The
+    paper has no intercept; an estimator that fits one scores centered y. Weights ``p / q`` do not
+    keep the kernel, and the best features get the least; the others predict better in our
+    experiments.
 
     Examples
     --------
@@ -111,14 +121,14 @@ class RandomFeatures(BasisTransformer):
     True
     """
 
-    state = (*BasisTransformer.state, "features_")
+    state = State(features_=Features("m"))
 
     def __init__(
         self,
         n_components: int | str | None = None,
         orthogonal: bool = False,
         kernel: str | Kernel | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         sampling: str = "plain",
         candidates: int = 5,
         weighting: str = "none",
@@ -135,7 +145,7 @@ class RandomFeatures(BasisTransformer):
 
     def wanted_size(self, n_rows: int) -> int:
         """Return M before any memory limit."""
-        return self._asked_size(n_rows, DEFAULT_SIZE)
+        return self._size_or(n_rows, DEFAULT_SIZE)
 
     def theory_size(self, n_rows: int, exponents: Exponents) -> int:
         """Return ``n^(((2r-1)_+ gamma + 1)/(2r+gamma))``, at most n.
@@ -149,7 +159,7 @@ class RandomFeatures(BasisTransformer):
 
     def fit_source(
         self,
-        source: RowSource,
+        source: ReadableRows,
         kernel: Kernel,
         rng: np.random.Generator,
         precision: Precision,
@@ -176,12 +186,12 @@ class RandomFeatures(BasisTransformer):
         return self
 
     @property
-    def has_candidates(self) -> bool:  # type: ignore[override]
+    def has_candidates(self) -> bool:
         """Whether features still have to be selected from candidates."""
         return getattr(self, "_wanted", None) is not None
 
     @property
-    def needs_gram(self) -> bool:  # type: ignore[override]
+    def needs_gram(self) -> bool:
         """Whether the selection needs the Gram matrix of the candidates."""
         return self.sampling == "leverage"
 
@@ -223,7 +233,9 @@ class RandomFeatures(BasisTransformer):
         finally:
             del self._labels
 
-    def _fit_transformer(self, source: RowSource, kernel: Kernel, rng: np.random.Generator) -> None:
+    def _fit_transformer(
+        self, source: ReadableRows, kernel: Kernel, rng: np.random.Generator
+    ) -> None:
         super()._fit_transformer(source, kernel, rng)
         if not self.has_candidates:
             return
@@ -245,11 +257,6 @@ class RandomFeatures(BasisTransformer):
     def size(self) -> int:
         """M, the number of features (the columns of X for the linear kernel)."""
         return self.features_.size
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError if the features are not a map of ``n_features`` columns."""
-        super().check_state(n_features)
-        check_features(self.features_, n_features)
 
     def evaluate(self, X: Rows, out: Array | None = None) -> Array:
         """Return ``psi(x, w_j) / sqrt(M)``."""

@@ -9,10 +9,16 @@ import numpy as np
 
 from mercer.bases.basis import tile_rows
 from mercer.bases.landmarks import DEFAULT_SIZE
-from mercer.bases.orthogonal_systems import CosineProjection, HadamardProjection
-from mercer.bases.orthogonalized import OrthogonalizedBasis
-from mercer.bases.projections import GaussianProjection, Project, Projection, RademacherProjection
-from mercer.contracts import Array, Precision, Rows, RowSource
+from mercer.bases.orthogonalized import CHOSEN, OrthogonalizedBasis
+from mercer.bases.projections import (
+    CosineProjection,
+    GaussianProjection,
+    HadamardProjection,
+    Project,
+    Projection,
+    RademacherProjection,
+)
+from mercer.contracts import Array, Precision, RandomState, ReadableRows, Rows
 from mercer.engines import Lanes
 from mercer.kernels import Kernel
 from mercer.kernels.bandwidth import SAMPLE
@@ -20,6 +26,7 @@ from mercer.kernels.kernel import dense
 from mercer.rates import Exponents, fewest
 from mercer.rates.krylov_rates import sketch_size
 from mercer.sampling import uniform_indices
+from mercer.storage.state import Numbers, Part, Sizes, State, check_state
 from mercer.symmetric import symmetrize
 from mercer.validation import check_choice, check_count
 
@@ -77,7 +84,11 @@ class Sketch(OrthogonalizedBasis):
     """
 
     local = True
-    state = (*OrthogonalizedBasis.state, "points_", "projection_", "indices_", "n_dropped_")
+    state = State(
+        points_=Numbers("points columns", label="points"),
+        projection_=Part(Projection, must="the projection must be a Projection object, got {kind}"),
+        **CHOSEN,
+    )
     _points = "points_"
     _project: Project
 
@@ -86,7 +97,7 @@ class Sketch(OrthogonalizedBasis):
         n_components: int | str | None = None,
         kind: str = "hadamard",
         kernel: str | Kernel | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.kind = kind
@@ -96,7 +107,7 @@ class Sketch(OrthogonalizedBasis):
     def wanted_size(self, n_rows: int) -> int:
         """Return M before any memory limit: ``n_components`` or the default, at most the rows."""
         default = min(DEFAULT_SIZE, max(100, ceil(sqrt(n_rows) * log(max(1, n_rows)))))
-        return min(self._asked_size(n_rows, default), n_rows)
+        return min(self._size_or(n_rows, default), n_rows)
 
     def theory_size(self, n_rows: int, exponents: Exponents) -> int:
         """Return ``n^(gamma/(2 zeta+gamma))``, at most n, with zeta = r.
@@ -125,7 +136,7 @@ class Sketch(OrthogonalizedBasis):
 
     def fit_source(
         self,
-        source: RowSource,
+        source: ReadableRows,
         kernel: Kernel,
         rng: np.random.Generator,
         precision: Precision,
@@ -144,13 +155,10 @@ class Sketch(OrthogonalizedBasis):
         self.bind()
         return self
 
-    def check_state(self, n_features: int) -> None:
+    def check_restored(self, sizes: Sizes) -> None:
         """Raise ValueError if the points and the projection do not match."""
-        super().check_state(n_features)
-        if not isinstance(self.projection_, Projection):
-            kind = type(self.projection_).__name__
-            raise ValueError(f"the projection must be a Projection object, got {kind}")
-        self.projection_.check_state(len(self.points_))
+        super().check_restored(sizes)
+        check_state(self.projection_, n=sizes["points"])
         check_count(self.size, "the number of functions")
 
     def bind(self) -> None:

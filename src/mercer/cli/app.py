@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mercer.cli import card, demo, export, fit, info, label, look, plan, predict, rank
+from mercer.cli import demo, fit, label, look, models, plan, predict, rank
 from mercer.cli.output import show_error, show_stopped, warnings_as_lines
 from mercer.validation import EngineError
 
@@ -66,7 +66,7 @@ app.command("fit", epilog=fit.EXAMPLES)(fit.fit)
 app.command("predict", epilog=predict.EXAMPLES)(predict.predict)
 app.command("label")(label.label)
 app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
-app.command("export", epilog=export.EXAMPLES)(export.export)
-app.command("info")(info.info)
-app.command("card", epilog=card.EXAMPLES)(card.card)
+app.command("export", epilog=models.EXPORT_EXAMPLES)(models.export)
+app.command("info")(models.info)
+app.command("card", epilog=models.CARD_EXAMPLES)(models.card)
 app.command("demo")(demo.demo)

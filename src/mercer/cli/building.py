@@ -8,9 +8,6 @@ from mercer.bases import BASES, BasisTransformer, Landmarks
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
 from mercer.kernels import KERNELS, Kernel, as_kernel
 from mercer.kernels.kernel import ESTIMATED
-from mercer.search import SCALES
-from mercer.search.metric_search import FORMS
-from mercer.solvers import SOLVERS
 from mercer.validation import check_choice
 
 
@@ -47,22 +44,6 @@ def build_kernel(name: str, bandwidth: str | None) -> str | Kernel:
     return kernel
 
 
-def build_metric(text: str) -> str | None:
-    """Return the metric by name; "none" is None.
-
-    >>> build_metric("none"), build_metric("full")
-    (None, 'full')
-    """
-    check_choice(text, "--metric", [*FORMS, "none"])
-    return None if text == "none" else text
-
-
-def build_scale(text: str) -> str | None:
-    """Return the scaling of columns by name; "none" is None."""
-    check_choice(text, "--scale", [*SCALES, "none"])
-    return None if text == "none" else text
-
-
 def build_basis(name: str, components: int | None) -> str | BasisTransformer:
     """Return the basis, with its number of functions if one was given."""
     check_choice(name, "--basis", ["auto", *BASES])
@@ -76,11 +57,6 @@ def build_basis(name: str, components: int | None) -> str | BasisTransformer:
         )
     basis: BasisTransformer = BASES[name]().set_params(n_components=components)
     return basis
-
-
-def check_solver(name: str) -> str:
-    """Return the name of a solver; refuse unknown names with the closest match."""
-    return check_choice(name, "--solver", list(SOLVERS))
 
 
 def build_estimator(task: str, **params: Any) -> KernelEstimator:

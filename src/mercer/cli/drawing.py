@@ -1,13 +1,16 @@
-"""What all pictures share: matplotlib, if it is installed, and a style."""
+"""What pictures share: matplotlib, if it is installed, and a style."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mercer.storage import atomic_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Extensions of picture files.
 PICTURES = (".png", ".svg", ".pdf")
@@ -38,7 +41,7 @@ def styled() -> Iterator[Any]:
         yield Figure
 
 
-def save_figure(figure: Any, out: Path) -> None:
+def save_figure(figure: Figure, out: Path) -> None:
     """Write a figure by the extension of its file, whole or not at all."""
     with atomic_path(out) as partial:
         figure.savefig(partial, format=out.suffix[1:].lower(), dpi=140)

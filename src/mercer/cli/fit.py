@@ -9,8 +9,6 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from mercer.cli.building import build_estimator
-from mercer.cli.files import check_model_output
-from mercer.cli.holdout import hold_out
 from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
     ComputeOptions,
@@ -22,21 +20,31 @@ from mercer.cli.options import (
     TableOptions,
     Task,
     Weight,
+    flag,
     with_groups,
 )
-from mercer.cli.output import print_json, saying_when_stopped, stdout
-from mercer.cli.reading import Reading, on_disk
-from mercer.cli.scoring import Scores, scores_on
-from mercer.cli.sizes import file_text, peak_row
-from mercer.cli.tables import chosen, facts, path_table, record
+from mercer.cli.output import (
+    chosen,
+    facts,
+    file_text,
+    path_table,
+    peak_row,
+    print_json,
+    record,
+    saying_when_stopped,
+    stdout,
+)
+from mercer.cli.reading import Reading, hold_out, on_disk
 from mercer.cli.task import decide_task
+from mercer.cli.writing import check_model_output
 from mercer.contracts import RowSource
-from mercer.estimators.weighing import WEIGHT_TYPES
+from mercer.estimators import KernelEstimator
 from mercer.labelling import join, read_sheet
 from mercer.models import save
+from mercer.models.scores import PlainScores, plain_scores
 from mercer.rows import ArraySource
 from mercer.rows.frames import table_of
-from mercer.validation import check_choice
+from mercer.rows.labels import with_number_labels
 
 #: Shown below the options of ``mercer fit --help``.
 EXAMPLES = """Examples
@@ -57,28 +65,18 @@ class InterceptOptions(SolverOptions):
     intercept: Annotated[
         bool, typer.Option("--intercept/--no-intercept", help="Fit a constant without penalty.")
     ] = True
-    weight_type: Annotated[
-        str,
-        typer.Option(help="What weights are: frequency (repeated rows), relative or importance."),
-    ] = "frequency"
+    weight_type: Annotated[str, flag("weight_type")] = "frequency"
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of an estimator."""
-        kind = check_choice(self.weight_type, "--weight-type", WEIGHT_TYPES)
-        return {**super().parameters(), "fit_intercept": self.intercept, "weight_type": kind}
+        return {**super().parameters(), "fit_intercept": self.intercept}
 
 
 @dataclass(frozen=True)
 class ResumeOptions(ComputeOptions):
     """The same, for a fit that may be stopped and resumed."""
 
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="A folder to resume from if a fit over shards is stopped.")
-    ] = None
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of an estimator."""
-        return {**super().parameters(), "checkpoint": self.checkpoint}
+    checkpoint: Annotated[Path | None, flag("checkpoint")] = None
 
     def kept(self) -> str:
         """Return what is left of a fit that is interrupted."""
@@ -206,12 +204,12 @@ def fit(
         rows = reading.open(compute.reachable(data))
     kind, why = decide_task(rows, task)
     estimator = build_estimator(kind, **settings, **_class_weight(balanced, kind), verbose=1)
-    whole = rows
+    whole = rows = rows if estimator._kind().classes else with_number_labels(rows)
     rows, held, label = testing.split(rows, reading, named, model.seed)
     with saying_when_stopped(compute.kept()), finding_infinity(whole, held):
         estimator.fit(rows)
         estimator.set_params(verbose=0)
-        scores = None if held is None else scores_on(estimator, held, label)
+        scores = None if held is None else plain_scores(estimator, held, label)
         estimator._notes = _notes(target, scores)
         written = save(estimator, out)
     if as_json:
@@ -224,14 +222,19 @@ def fit(
         _show_details(estimator)
 
 
-def _notes(target: str | None, scores: Scores | None) -> dict[str, str]:
+def _notes(target: str | None, scores: PlainScores | None) -> dict[str, str]:
     """Return what the model file says of the fit besides the model."""
     named = {} if target is None else {"target": target}
     return named | ({} if scores is None else dict(scores.table()))
 
 
 def _record(
-    model: Any, task: str, why: str, target: str | None, scores: Scores | None, written: Path
+    model: KernelEstimator,
+    task: str,
+    why: str,
+    target: str | None,
+    scores: PlainScores | None,
+    written: Path,
 ) -> dict[str, Any]:
     """Return what ``--json`` prints."""
     return {
@@ -244,9 +247,9 @@ def _record(
     }
 
 
-def _show_details(model: Any) -> None:
+def _show_details(model: KernelEstimator) -> None:
     """Show what shards sent, and the score of every alpha."""
-    communication = getattr(model, "communication_", None)
+    communication = model.fit_.communication
     if communication is not None:
         stdout().print(str(communication))
     path = model.cv_results_

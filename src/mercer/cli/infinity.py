@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ def finding_infinity(*sources: RowSource | None) -> Iterator[None]:
         raise
 
 
-def first_infinity(source: Any) -> str | None:
+def first_infinity(source: RowSource) -> str | None:
     """Return the place of the first infinite value of a feature or target, in words."""
     if isinstance(source, KeptSource):
         source = source.source
@@ -54,7 +53,7 @@ def first_infinity(source: Any) -> str | None:
     return None
 
 
-def _place(source: Any, row: int) -> str:
+def _place(source: RowSource, row: int) -> str:
     """Return a row of a source as a line of its file, if it is a text file."""
     if not isinstance(source, CsvSource):
         return f"at row {row} of {getattr(source, 'label', 'the file')}"

@@ -10,20 +10,19 @@ import numpy as np
 import typer
 
 from mercer.cli.building import build_estimator
-from mercer.cli.column_looks import ColumnLook, look_at
+from mercer.cli.column_looks import ColumnLook, draw_columns, look_at
 from mercer.cli.drawing import PICTURES
-from mercer.cli.files import check_output
-from mercer.cli.look_picture import draw_columns
 from mercer.cli.options import Json, TableOptions, Task, with_groups
-from mercer.cli.output import as_options, note, print_json, stdout
+from mercer.cli.output import as_options, facts, note, print_json, stdout, words
 from mercer.cli.reading import Reading, on_disk, open_table
-from mercer.cli.tables import facts, words
 from mercer.cli.task import DoubtfulTask, decide_task
+from mercer.cli.writing import check_output
 from mercer.columns import TableEncoder
 from mercer.columns.learning import learned_encoders
 from mercer.columns.table_sums import TableSums, sums_of_rows
 from mercer.contracts import Array, RowSource
-from mercer.estimators.encoding import with_labels_only
+from mercer.opening.encoding import with_labels_only
+from mercer.rows import CsvSource
 from mercer.rows.rowset import RowSet
 from mercer.rows.table import Table
 
@@ -39,10 +38,13 @@ class NoTargets:
     """Targets without columns, of rows that are only looked at."""
 
     outputs = 0
+    pairs = None
 
     def encode(self, y: Array, start: int) -> Array:
         """Return rows without columns."""
         return np.zeros((len(y), 0))
+
+    values = encode
 
 
 @with_groups
@@ -102,12 +104,12 @@ def look(
         note(f"picture of {len(found):,} columns written to {plot}")
 
 
-def _task(source: RowSource, asked: str) -> tuple[str | None, str, Any]:
+def _task(source: RowSource, task: str) -> tuple[str | None, str, Any]:
     """Return the task, the reason for it, and the targets; without a task there are none."""
     if not source.has_target:
         return None, "", NoTargets()
     try:
-        kind, why = decide_task(source, asked)
+        kind, why = decide_task(source, task)
     except DoubtfulTask as doubt:
         return None, str(doubt), NoTargets()
     return kind, why, build_estimator(kind)._kind().of_source(source)
@@ -127,10 +129,14 @@ def _without(source: RowSource, sums: TableSums) -> str:
 
 
 def _record(
-    data: Path, source: Any, sums: TableSums, columns: list[ColumnLook], target: dict[str, Any]
+    data: Path,
+    source: RowSource,
+    sums: TableSums,
+    columns: list[ColumnLook],
+    target: dict[str, Any],
 ) -> dict[str, Any]:
     """Return what ``--json`` prints."""
-    dialect = getattr(source, "dialect", None)
+    dialect = source.dialect if isinstance(source, CsvSource) else None
     return {
         "file": str(data),
         "rows": sums.rows,

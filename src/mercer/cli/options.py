@@ -19,13 +19,10 @@ import typer
 from mercer.cli.building import (
     build_basis,
     build_kernel,
-    build_metric,
-    build_scale,
-    check_solver,
     number_or,
 )
 from mercer.columns.learning import KINDS
-from mercer.estimators.encoding import UNLABELLED
+from mercer.estimators.parameters import PARAMETERS
 from mercer.validation import check_choice
 
 Columns = Annotated[
@@ -113,32 +110,36 @@ class TableOptions(DialectOptions):
         return {"columns": self.kinds() or "auto"}
 
 
+def flag(name: str) -> Any:
+    """Return the option of a parameter, with its sentence of the table of parameters."""
+    return typer.Option(help=PARAMETERS[name].help)
+
+
+class ParameterOptions:
+    """A group of options that are parameters of an estimator, of the same names."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator."""
+        found = {}
+        for name, text in vars(self).items():
+            known = PARAMETERS.get(name)
+            if known is not None and known.help:
+                found[name] = known.from_text(text, f"--{name.replace('_', '-')}")
+        return found
+
+
 @dataclass(frozen=True)
-class GapOptions:
+class GapOptions(ParameterOptions):
     """What becomes of missing values."""
 
     panel: ClassVar[str] = DialectOptions.panel
 
-    missing: Annotated[
-        str, typer.Option(help="Missing values of features: fill them, or refuse with error.")
-    ] = "fill"
-    unlabelled: Annotated[
-        str,
-        typer.Option(
-            help="Rows without a target: drop, use in sums over features, or require some."
-        ),
-    ] = "drop"
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of an estimator."""
-        return {
-            "missing": check_choice(self.missing, "--missing", ["fill", "error"]),
-            "unlabelled": check_choice(self.unlabelled, "--unlabelled", UNLABELLED),
-        }
+    missing: Annotated[str, flag("missing")] = "fill"
+    unlabelled: Annotated[str, flag("unlabelled")] = "drop"
 
 
 @dataclass(frozen=True)
-class ModelOptions:
+class ModelOptions(ParameterOptions):
     """Where the solution may live, and its penalty: kernel, basis and alpha."""
 
     panel: ClassVar[str] = "Kernel, basis and penalty"
@@ -160,6 +161,7 @@ class ModelOptions:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of an estimator."""
         return {
+            **super().parameters(),
             "kernel": build_kernel(self.kernel, self.bandwidth),
             "basis": build_basis(self.basis, self.components),
             "alpha": number_or("auto", "--alpha", self.alpha),
@@ -172,71 +174,32 @@ class LearnedOptions(ModelOptions):
     """The same where there is a target to learn from: kernel and metric can be chosen too."""
 
     kernel: Annotated[str, typer.Option(help="The kernel by name, or auto to choose it.")] = "auto"
-    metric: Annotated[
-        str, typer.Option(help="The metric to learn: auto, diagonal, full or none.")
-    ] = "auto"
-    scale: Annotated[
-        str, typer.Option(help="How columns are scaled: auto, standard, quantile or none.")
-    ] = "auto"
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of an estimator."""
-        metric, scale = build_metric(self.metric), build_scale(self.scale)
-        return {**super().parameters(), "metric": metric, "scale": scale}
+    metric: Annotated[str, flag("metric")] = "auto"
+    scale: Annotated[str, flag("scale")] = "auto"
 
 
 @dataclass(frozen=True)
-class SolverOptions:
+class SolverOptions(ParameterOptions):
     """How the system is solved and alpha chosen, and how shards are combined."""
 
     panel: ClassVar[str] = "Solving"
 
-    solver: Annotated[
-        str, typer.Option(help="auto, ridge, pcg, kcgm, gradient_descent or cutoff.")
-    ] = "auto"
-    selection: Annotated[
-        str,
-        typer.Option(
-            help="How alpha is chosen: auto, gcv, kfold or loo (rankings leave out queries)."
-        ),
-    ] = "auto"
-    dtype: Annotated[str, typer.Option(help="auto, float32 or float64.")] = "auto"
-    combine: Annotated[
-        str, typer.Option(help="How shards are combined: sum, average, newton or conjugate.")
-    ] = "sum"
-    rounds: Annotated[
-        int, typer.Option(help="The number of rounds of --combine newton or conjugate.")
-    ] = 8
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of an estimator."""
-        return {
-            "solver": check_solver(self.solver),
-            "selection": self.selection,
-            "dtype": self.dtype,
-            "combine": self.combine,
-            "rounds": self.rounds,
-        }
+    solver: Annotated[str, flag("solver")] = "auto"
+    selection: Annotated[str, flag("selection")] = "auto"
+    dtype: Annotated[str, flag("dtype")] = "auto"
+    combine: Annotated[str, flag("combine")] = "sum"
+    rounds: Annotated[int, flag("rounds")] = 8
 
 
 @dataclass(frozen=True)
-class ComputeOptions:
+class ComputeOptions(ParameterOptions):
     """Where the work is done, and how much memory it may take."""
 
     panel: ClassVar[str] = "Memory, shards and cluster"
 
-    memory_limit: Annotated[
-        str,
-        typer.Option(help="How much memory to use, such as 2GB; auto is half of what is free."),
-    ] = "auto"
-    shards: Annotated[int | None, typer.Option(help="Split the rows into this many shards.")] = None
-    engine: Annotated[
-        str | None, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")
-    ] = None
-
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of an estimator."""
-        return {"memory_limit": self.memory_limit, "shards": self.shards, "engine": self.engine}
+    memory_limit: Annotated[str, flag("memory_limit")] = "auto"
+    shards: Annotated[int | None, flag("shards")] = None
+    engine: Annotated[str | None, flag("engine")] = None
 
     def reachable(self, path: Path) -> Path:
         """Return a path that workers can open, which may run in another folder."""

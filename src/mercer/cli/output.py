@@ -1,4 +1,7 @@
-"""Where words go: results to stdout, everything else to stderr."""
+"""What commands print: results to stdout, everything else to stderr, and facts as tables.
+
+What would control a terminal, in text of files, is shown instead of obeyed.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,55 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
-from mercer.cli.visible_text import CONTROLS, VisibleConsole, visible
+from mercer.contracts import Array, Penalty
+from mercer.engines.memory import peak_memory
+from mercer.estimators import KernelEstimator
+from mercer.estimators.summary import describe
+from mercer.models.scores import COVERAGES
+from mercer.opening.inputs import columns_of_fit
+from mercer.plan import human_bytes
+
+#: C0 without line breaks and tabs, DEL, C1, marks that turn the direction of text, and halves of
+#: surrogate pairs, which names of files may have and no stream can write.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Return text with control characters as escapes.
+
+    >>> print(visible("a\x1b[31mb\r\x9bc"))
+    a\x1b[31mb\r\x9bc
+    """
+    return CONTROLS.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+class VisibleConsole(Console):
+    """A console that shows control characters of text; colors of its own are no text."""
+
+    def __init__(self, **options: Any) -> None:
+        # Brackets and colons in names of files are no markup and no emoji.
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+        """Yield the segments of a renderable with visible text."""
+        for segment in super().render(renderable, options):
+            if segment.control or not CONTROLS.search(segment.text):
+                yield segment
+            else:
+                yield Segment(visible(segment.text), segment.style)
+
 
 #: What messages of the library say, and the same on the command line.
 OPTIONS = [
@@ -132,3 +175,99 @@ def warnings_as_lines() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
+
+
+def facts(title: str, rows: Iterable[tuple[str, str]]) -> Table:
+    """Return a table of two columns."""
+    table = Table(title=_title(title), box=SIMPLE_HEAD, show_header=False, title_justify="left")
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(Text(visible(name)), Text(visible(value)))
+    return table
+
+
+def _title(title: str) -> Text:
+    # As text, since brackets in the name of a file are no markup.
+    return Text(visible(title), style="table.title")
+
+
+def columns(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table whose first column is text and whose others are numbers."""
+    table = Table(title=_title(title), box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    for number, name in enumerate(header):
+        table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
+    for row in rows:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    return table
+
+
+def words(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Return a table of text."""
+    table = Table(title=_title(title), box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(visible(cell)) for cell in row))
+    return table
+
+
+def chosen(model: KernelEstimator) -> list[tuple[str, str]]:
+    """Return what a fit chose, and the seconds of its stages in rows of their own."""
+    summary = model.summary().rows
+    rows = [(name, as_options(value)) for name, value in summary if name != "time"]
+    seconds = model.fit_.seconds
+    rows.append(("seconds", f"{sum(seconds.values()):.2f}"))
+    rows += [(f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()]
+    return rows
+
+
+def record(model: KernelEstimator) -> dict[str, Any]:
+    """Return what a fit chose, for JSON."""
+    names, encoding = columns_of_fit(model)
+    became = [] if encoding is None else encoding.describe()
+    found: dict[str, Any] = {
+        "estimator": type(model).__name__,
+        "rows": model.fit_.n_rows,
+        "columns": names,
+        "became": {name: as_options(words) for name, words in became},
+        "kernel": describe(model.kernel_),
+        "functions": model.basis_.size,
+        "alpha": model.alpha_,
+        "seconds": sum(model.fit_.seconds.values()),
+    }
+    intervals = model.fit_.intervals
+    if intervals is not None:
+        found["intervals"] = {
+            "method": intervals.label,
+            "rows": intervals.rows.number,
+            "coverage": {f"{c:g}": intervals.left_out_coverage(c) for c in COVERAGES},
+        }
+    return found | ({"classes": model.classes_} if hasattr(model, "classes_") else {})
+
+
+def path_table(alphas: Array, scores: Array, best: Penalty) -> Table:
+    """Return the score of every alpha that was tried."""
+    return columns(
+        "Every alpha that was tried",
+        ("", "alpha", "mean squared error"),
+        (
+            ("chosen" if alpha == best else "", f"{alpha:.3e}", f"{score:.6g}")
+            for alpha, score in zip(alphas, scores, strict=True)
+        ),
+    )
+
+
+def peak_text(peak: int | None) -> str:
+    """Return a peak of memory as text."""
+    return "not known on this system" if peak is None else human_bytes(peak)
+
+
+def peak_row() -> tuple[str, str]:
+    """Return the peak of memory of this process so far as a row of a table."""
+    return "peak memory", f"{peak_text(peak_memory())} resident, the whole process"
+
+
+def file_text(path: Path, note: str = "") -> str:
+    """Return the name of a file with its size, and with what else there is to say."""
+    return f"{path} ({human_bytes(path.stat().st_size)}{note})"

@@ -9,7 +9,6 @@ import typer
 
 from mercer.cli.building import build_estimator
 from mercer.cli.drawing import PICTURES, save_figure, styled
-from mercer.cli.files import check_output
 from mercer.cli.options import (
     GapOptions,
     Json,
@@ -19,11 +18,19 @@ from mercer.cli.options import (
     Weight,
     with_groups,
 )
-from mercer.cli.output import as_options, note, print_json, saying_when_stopped, stdout
+from mercer.cli.output import (
+    as_options,
+    columns,
+    facts,
+    note,
+    print_json,
+    saying_when_stopped,
+    stdout,
+)
 from mercer.cli.reading import Reading, on_disk
-from mercer.cli.tables import columns, facts
 from mercer.cli.task import decide_task
-from mercer.estimators import PlanDisplay
+from mercer.cli.writing import check_output
+from mercer.displays.plan_display import PlanDisplay
 from mercer.plan import human_bytes
 from mercer.validation import check_number
 

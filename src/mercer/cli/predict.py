@@ -8,16 +8,16 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mercer.cli.files import check_output, write_output
 from mercer.cli.infinity import finding_infinity
-from mercer.cli.kept_columns import kept_columns, kept_names
 from mercer.cli.options import DialectOptions, Json, RawText, with_groups
 from mercer.cli.output import note, plain, print_json
-from mercer.cli.reading import on_disk, open_table
+from mercer.cli.reading import kept_columns, kept_names, on_disk, open_table
+from mercer.cli.writing import check_output, write_output
 from mercer.contracts import Array, RowSource
-from mercer.estimators import KernelClassifier, KernelRegressor
+from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
 from mercer.estimators.interval_predictions import intervals_of
 from mercer.models import load
+from mercer.opening.inputs import columns_of_fit
 from mercer.rows import names_columns, open_rows
 from mercer.storage import TABLE_WRITERS
 
@@ -77,7 +77,7 @@ def predict(
     """
     if out is not None:
         out = check_output(out, [model, data], TABLE_WRITERS)
-    fitted: Any = load(model)
+    fitted = load(model)
     if proba and not isinstance(fitted, KernelClassifier):
         raise ValueError(f"--proba needs a classifier, got a {type(fitted).__name__}: leave it out")
     if interval is not None:
@@ -103,7 +103,7 @@ def predict(
         note(f"{rows.n_rows:,} predictions written to {out}")
 
 
-def _check_interval(interval: float, fitted: Any) -> None:
+def _check_interval(interval: float, fitted: KernelEstimator) -> None:
     """Raise ValueError for a percentage that is none, or a model without intervals."""
     if not isinstance(fitted, KernelRegressor):
         raise ValueError(
@@ -140,23 +140,22 @@ def _distinct(predicted: dict[str, Array], table: dict[str, Any], data: Path) ->
     return predicted
 
 
-def model_rows(model: Any, data: Path, dialect: DialectOptions) -> RowSource:
+def model_rows(model: KernelEstimator, data: Path, dialect: DialectOptions) -> RowSource:
     """Open the columns of a file that a model was fitted on."""
-    names, size = getattr(model, "feature_names_in_", None), model.n_features_in_
-    if names is None or model.columns_ is None or not names_columns(data):
-        columns = list(names) if names is not None and names_columns(data) else None
+    names, encoding = columns_of_fit(model)
+    if names is None or encoding is None or not names_columns(data):
         return open_rows(
             data,
-            columns=columns,
-            n_features=size,
+            columns=names if names_columns(data) else None,
+            n_features=model.n_features_in_,
             delimiter=dialect.delimiter,
             decimal=dialect.decimal,
         )
-    return open_table(data, dialect, None, None, model.columns_.encoding_.needed)
+    return open_table(data, dialect, None, None, encoding.needed)
 
 
 def predictions(
-    model: Any, rows: RowSource, proba: bool, interval: float | None = None
+    model: KernelEstimator, rows: RowSource, proba: bool, interval: float | None = None
 ) -> dict[str, Array]:
     """Return the columns of the table of predictions."""
     if interval is not None:

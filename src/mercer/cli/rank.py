@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from mercer.cli.curves import draw_ndcg
-from mercer.cli.drawing import PICTURES
-from mercer.cli.files import check_model_output, check_output, write_output
+from mercer.cli.drawing import INK, PICTURES, save_figure, styled
 from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
     ComputeOptions,
@@ -23,10 +22,9 @@ from mercer.cli.options import (
     Weight,
     with_groups,
 )
-from mercer.cli.output import stdout
+from mercer.cli.output import chosen, columns, facts, file_text, peak_row, stdout
 from mercer.cli.reading import Reading
-from mercer.cli.sizes import file_text, peak_row
-from mercer.cli.tables import chosen, columns, facts
+from mercer.cli.writing import check_model_output, check_output, write_output
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelRanker
 from mercer.metrics import ndcg, pairwise_error
@@ -159,9 +157,7 @@ def ranking(model: KernelRanker, rows: RowSource) -> dict[str, Array]:
 
 
 def _ndcg(order: dict[str, Array], k: int) -> float:
-    y = order["relevance"]
-    graded = bool(np.all(y == np.round(y))) and float(y.max()) < 50
-    return ndcg(y, order["score"], order["query"], k, gain="exponential" if graded else "linear")
+    return ndcg(order["relevance"], order["score"], order["query"], k, gain="auto")
 
 
 def _scores(order: dict[str, Array], label: str) -> Any:
@@ -185,3 +181,30 @@ def _first_query(order: dict[str, Array], top: int) -> Any:
         )
     ]
     return columns(f"Query {order['query'][0]}", ("rank", "row", "score", "relevance"), shown)
+
+
+def draw_ndcg(curve: Sequence[float], by_chance: Sequence[float], label: str, out: Path) -> None:
+    """Draw NDCG@k of a ranking and of a random order, and write the picture."""
+    with styled() as Figure:
+        figure = Figure(figsize=(6.4, 4.2), facecolor="white", layout="constrained")
+        axes = figure.add_subplot()
+        ranks = range(1, len(curve) + 1)
+        axes.plot(ranks, by_chance, color="#9aa5b1", linestyle="--", label="random order")
+        axes.plot(ranks, curve, color="#0b6e99", marker="o", linewidth=2, label="KernelRanker")
+        axes.legend(frameon=False)
+        for k in (1, len(curve)):
+            axes.annotate(
+                f"{curve[k - 1]:.3f}",
+                (k, curve[k - 1]),
+                xytext=(0, 8),
+                textcoords="offset points",
+                ha="center",
+                color=INK,
+            )
+        axes.set(
+            xlabel="k, the number of rows from the top", ylabel="mean NDCG@k", xticks=list(ranks)
+        )
+        axes.margins(y=0.25)
+        axes.grid(axis="y", color="#e4e8ec")
+        axes.set_title(f"Ranking of {label}", fontweight="bold")
+        save_figure(figure, out)

@@ -1,13 +1,21 @@
-"""Rows of a file with their targets, as all commands read them."""
+"""Rows of a file with their targets, as all commands read them.
+
+Columns that are written next to predictions are read as they are in the file.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import typer
 
 from mercer.cli.options import DialectOptions, TableOptions, split_names
 from mercer.cli.output import note
@@ -15,10 +23,14 @@ from mercer.contracts import RowSource
 from mercer.rows import CsvSource, ParquetSource, names_columns, open_rows
 from mercer.rows.checks import check_exists
 from mercer.rows.csv import UNNAMED
-from mercer.rows.csv_lines import read_header
-from mercer.rows.dialect import Dialect, sniff
+from mercer.rows.csv_lines import read_header, records
+from mercer.rows.dialect import GAPS, Dialect, sniff
+from mercer.rows.kept import KeptSource
+from mercer.rows.labels import missing
 from mercer.rows.opening import DELIMITED
-from mercer.validation import closest
+from mercer.storage import pyarrow
+from mercer.targets.number_targets import ROWS
+from mercer.validation import check_number, closest
 
 #: The name of standard input as a file.
 STDIN = Path("-")
@@ -126,7 +138,7 @@ def is_plain(dialect: Dialect, path: Path) -> bool:
     return dialect == Dialect("\t" if tabs else ",")
 
 
-def on_disk(data: Path, context: Any) -> Path:
+def on_disk(data: Path, context: typer.Context) -> Path:
     """Return the path of a file; standard input, as ``-``, is first copied to a temporary one.
 
     ``context`` is that of the command, with which the copy is deleted.
@@ -138,3 +150,73 @@ def on_disk(data: Path, context: Any) -> Path:
     with copy.open("wb") as stream:
         shutil.copyfileobj(sys.stdin.buffer, stream)
     return copy
+
+
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
+DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
+
+
+def kept_names(path: Path, options: DialectOptions, ids: str | None, append: bool) -> list[str]:
+    """Return the columns to keep: that of ``--id`` first, all with ``--append``."""
+    names = column_names(path, options)
+    if ids is not None and ids not in names:
+        raise ValueError(f"{path} has no column {ids!r} for --id{closest(ids, names)}")
+    first = [] if ids is None else [ids]
+    return first + [name for name in names if append and name != ids]
+
+
+def kept_columns(source: RowSource, names: list[str], as_text: bool) -> dict[str, list[Any]]:
+    """Return columns of a file by name, row by row; ``as_text`` keeps CSV exactly as it is."""
+    if isinstance(source, CsvSource):
+        found = _text_columns(source.path, source.dialect, names)
+        return found if as_text else {name: typed(v, source.dialect) for name, v in found.items()}
+    assert isinstance(source, ParquetSource)
+    tables = [pyarrow(".parquet").read_table(path, columns=names) for path in source.paths]
+    table = pyarrow().concat_tables(tables, promote_options="permissive")
+    return {name: table.column(name).to_pylist() for name in names}
+
+
+def _text_columns(path: Path, dialect: Dialect, names: list[str]) -> dict[str, list[str]]:
+    header = read_header(path, dialect)
+    named = [name or UNNAMED for name in header.names]
+    places = [named.index(name) for name in names]
+    found: list[list[str]] = [[] for _ in names]
+    with closing(records(path, dialect)) as lines:
+        for line, values in lines:
+            if values and line > header.line:
+                for column, place in zip(found, places, strict=True):
+                    column.append(values[place])
+    return dict(zip(names, found, strict=True))
+
+
+def typed(values: list[str], dialect: Dialect) -> list[Any]:
+    """Return a column of text as numbers if all of it is, for files that have types.
+
+    Numbers with leading zeros are codes, and stay text.
+
+    >>> typed(["7", "", "12"], Dialect(",")), typed(["007", "012"], Dialect(","))
+    ([7, None, 12], ['007', '012'])
+    """
+    plain = [None if value.strip() in GAPS else value for value in values]
+    if dialect.decimal == ",":
+        numbers = [value if value is None else value.replace(",", ".") for value in plain]
+    else:
+        numbers = plain
+    for form, kind in ((WHOLE, int), (DECIMAL, float)):
+        if all(value is None or form.fullmatch(value.strip()) for value in numbers):
+            return [value if value is None else kind(value) for value in numbers]
+    return plain
+
+
+def hold_out(source: RowSource, share: float, seed: int) -> tuple[RowSource, RowSource]:
+    """Return the rows to train on, and a random fraction of the rows with a target to test on."""
+    labelled = np.flatnonzero(np.concatenate([~missing(y) for y in source.targets(ROWS)]))
+    number = round(check_number(share, "--holdout", above=0.0) * len(labelled))
+    if not 0 < number < len(labelled):
+        raise ValueError(
+            f"--holdout must leave rows to train on and rows to test on: {share:g} of "
+            f"{len(labelled)} rows is {number}; try 0.2"
+        )
+    mask = np.zeros(source.n_rows, dtype=bool)
+    mask[labelled[np.random.default_rng(seed).choice(len(labelled), number, replace=False)]] = True
+    return KeptSource(source, np.flatnonzero(~mask)), KeptSource(source, np.flatnonzero(mask))

@@ -9,9 +9,10 @@ import numpy as np
 
 from mercer.columns.text_numbers import NumberStyle, narrowed, parse_numbers, preferred, styles_of
 from mercer.contracts import RowSource
-from mercer.estimators.targets import ROWS, known_labels
 from mercer.rows.dialect import decimal_of
-from mercer.rows.labels import missing
+from mercer.rows.labels import missing, with_number_labels
+from mercer.targets.class_targets import known_labels
+from mercer.targets.number_targets import ROWS
 from mercer.validation import check_choice
 
 TASKS = ("auto", "regression", "classification")
@@ -19,7 +20,7 @@ TASKS = ("auto", "regression", "classification")
 FEW, MANY = 3, 20
 #: Different values that are counted; there are no more classes than that.
 COUNTED = 10_000
-SETTLE = "say which with --task regression or --task classification"
+SAY_WHICH = "say which with --task regression or --task classification"
 
 
 class DoubtfulTask(ValueError):
@@ -41,26 +42,26 @@ class TargetValues:
     @classmethod
     def of(cls, source: RowSource) -> TargetValues:
         """Look at all targets of a source, in one pass."""
-        found = cls()
+        seen = cls()
         for block in source.targets(ROWS):
             if block.ndim > 1 and block.shape[1] > 1:
-                found.columns = block.shape[1]
-                return found
+                seen.columns = block.shape[1]
+                return seen
             y = known_labels(block, missing(block)).ravel()
             new = Counter(y.tolist())
-            found.rows += len(y)
-            found.truth |= y.dtype.kind == "b"
-            found.text |= y.dtype.kind in "OU" and any(isinstance(value, str) for value in new)
-            if found.text:
-                added = styles_of(str(value) for value in new if value not in found.counts)
-                found.styles &= narrowed(added, decimal_of(source))
+            seen.rows += len(y)
+            seen.truth |= y.dtype.kind == "b"
+            seen.text |= y.dtype.kind in "OU" and any(isinstance(value, str) for value in new)
+            if seen.text:
+                added = styles_of(str(value) for value in new if value not in seen.counts)
+                seen.styles &= narrowed(added, decimal_of(source))
             elif y.dtype.kind == "f":
-                found.whole &= bool((y == np.rint(y)).all())
-            if len(found.counts) <= COUNTED:
-                found.counts.update(new)
-            if not (found.text or found.whole):
+                seen.whole &= bool((y == np.rint(y)).all())
+            if len(seen.counts) <= COUNTED:
+                seen.counts.update(new)
+            if not (seen.text or seen.whole):
                 break  # decimal numbers, whatever follows
-        return found
+        return seen
 
     @property
     def single(self) -> int:
@@ -73,7 +74,7 @@ class TargetValues:
         return style.percent or not all(map(str.isdigit, codes))
 
 
-def decide_task(source: RowSource, asked: str) -> tuple[str, str]:
+def decide_task(source: RowSource, task: str) -> tuple[str, str]:
     """Return the task and the reason for it; raise DoubtfulTask if ``--task`` must decide.
 
     >>> from mercer.rows import ArraySource
@@ -82,11 +83,12 @@ def decide_task(source: RowSource, asked: str) -> tuple[str, str]:
     >>> decide_task(ArraySource([[1.0], [2.0]], y=[0.5, 1.5]), "auto")
     ('regression', 'the target is decimal numbers')
     """
-    if check_choice(asked, "--task", TASKS) == "regression":
-        return asked, "requested"
-    values = TargetValues.of(source)
-    task, why = (asked, "requested") if asked != "auto" else guessed(values)
-    return task, why
+    if check_choice(task, "--task", TASKS) != "auto":
+        return task, "requested"
+    values = TargetValues.of(with_number_labels(source))
+    if values.text and preferred(values.styles) is None:  # a class may have the name "NA"
+        values = TargetValues.of(source)
+    return guessed(values)
 
 
 def guessed(values: TargetValues) -> tuple[str, str]:
@@ -114,7 +116,7 @@ def guessed(values: TargetValues) -> tuple[str, str]:
         return "regression", "the target is whole numbers, most of them in one row only"
     raise DoubtfulTask(
         f"the target is {distinct} different whole numbers, which may be amounts or classes: "
-        f"{SETTLE}"
+        f"{SAY_WHICH}"
     )
 
 

@@ -12,10 +12,12 @@ from typing import ClassVar
 import numpy as np
 
 from mercer.columns.column_statistics import as_days
-from mercer.columns.text_dates import DateFormat, parse_dates
-from mercer.columns.text_numbers import NumberStyle, parse_numbers
+from mercer.columns.text_dates import DateFormat, read_dates
+from mercer.columns.text_numbers import NumberStyle, read_numbers
+from mercer.columns.written_otherwise import truths
 from mercer.contracts import Array
 from mercer.rows.table import Coded, Column, gaps_of
+from mercer.storage.state import Each, Number, OneOf, Part, State
 
 #: The cycles of dates, in days.
 CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}
@@ -37,16 +39,16 @@ class ColumnEncoder:
         """
         raise TypeError(f"{type(self).__name__} does not define __call__()")
 
-    def unknown(self, column: Column) -> int:
-        """Return how many values are of no known level, or cannot be read."""
-        return 0
+    #: What the values are called that the fit has not seen, and what becomes of them.
+    strange: ClassVar[tuple[str, str]] = ("unknown", "taken as 'other'")
+
+    def unknown(self, column: Column) -> Array:
+        """Return which values are of no known level, or cannot be read."""
+        return np.zeros(len(column), dtype=bool)
 
     def describe(self) -> str:
         """Return what becomes of the column, in words."""
         raise TypeError(f"{type(self).__name__} does not define describe()")
-
-    def check_state(self) -> None:
-        """Raise ValueError if the arrays do not fit together."""
 
 
 class QuantityColumn(ColumnEncoder):
@@ -54,6 +56,7 @@ class QuantityColumn(ColumnEncoder):
 
     fill: float
     indicator: bool
+    strange: ClassVar[tuple[str, str]] = ("unreadable", "filled like gaps")
 
     def quantities(self, column: Column) -> Array:
         """Return what was measured, NaN for gaps."""
@@ -71,18 +74,25 @@ class QuantityColumn(ColumnEncoder):
         """Return the new columns."""
         return self.encoded(self.quantities(column))
 
-    def unknown(self, column: Column) -> int:
-        """Return how many values are no measurement, but not missing either."""
-        return int((np.isnan(self.quantities(column)) & ~gaps_of(column)).sum())
+    def unknown(self, column: Column) -> Array:
+        """Return which values are no measurement, but not missing either."""
+        return np.isnan(self.quantities(column)) & ~gaps_of(column)
 
 
 @dataclass(frozen=True)
 class NumberColumn(QuantityColumn):
     """``x``, with gaps filled by the mean, and an indicator of gaps if they are many."""
 
+    state = State(
+        fill=Number(must="fill must be finite"),
+        style=Part(
+            NumberStyle, optional=True, must="style must be a style of numbers, got {value!r}"
+        ),
+    )
     fill: float
     indicator: bool = False
     style: NumberStyle | None = None  # how numbers are written, if they are text
+    binary: bool = False  # all were 0 or 1, so that words for true and false are too
     kind: ClassVar[str] = "number"
 
     def names(self, name: str) -> list[str]:
@@ -92,7 +102,10 @@ class NumberColumn(QuantityColumn):
     def quantities(self, column: Column) -> Array:
         """Return the numbers, NaN for gaps and for what is no number."""
         if isinstance(column, Coded):
-            parsed = parse_numbers(column.levels, self.style or NumberStyle(".", ""))
+            levels = column.levels.tolist()
+            parsed = read_numbers(levels, self.style or NumberStyle())
+            if self.binary:
+                parsed = np.where(np.isnan(parsed), truths(levels), parsed)
             return np.append(parsed, np.nan)[column.codes]
         return np.full(len(column), np.nan) if column.dtype.kind == "M" else column
 
@@ -111,18 +124,19 @@ class NumberColumn(QuantityColumn):
         how = "" if self.style is None else self.style.describe()
         return "number" + (f" ({how})" if how else "")
 
-    def check_state(self) -> None:
-        """Raise ValueError unless the fill value is finite, and the style is one."""
-        if not np.isfinite(self.fill):
-            raise ValueError("fill must be finite")
-        if not isinstance(self.style, NumberStyle | None):
-            raise ValueError(f"style must be a style of numbers, got {self.style!r}")
-
 
 @dataclass(frozen=True)
 class DateColumn(QuantityColumn):
     """Days since a first one, and the sine and cosine of cycles."""
 
+    state = State(
+        format=Part(DateFormat, optional=True, must="format must be a DateFormat, got {kind}"),
+        origin=Number(must="origin and fill must be finite"),
+        fill=Number(must="origin and fill must be finite"),
+        cycles=Each(
+            OneOf(list(CYCLES)), must=f"cycles must be some of {list(CYCLES)}, got {{value}}"
+        ),
+    )
     origin: float  # days since 1970
     fill: float  # days since 1970
     cycles: tuple[str, ...] = ()
@@ -141,7 +155,7 @@ class DateColumn(QuantityColumn):
     def quantities(self, column: Column) -> Array:
         """Return days since 1970, NaN for gaps and for what is no date."""
         if isinstance(column, Coded):
-            parsed = parse_dates(column.levels, self.format or DateFormat.ISO)
+            parsed = read_dates(column.levels.tolist(), self.format or DateFormat.ISO)
             return np.append(as_days(parsed), np.nan)[column.codes]
         return as_days(column) if column.dtype.kind == "M" else np.full(len(column), np.nan)
 
@@ -171,17 +185,6 @@ class DateColumn(QuantityColumn):
         how = "" if self.format is None else f" ({self.format.value})"
         parts = [*(["days elapsed"] if self.elapsed else []), *(f"the {c}" for c in self.cycles)]
         return f"date{how}: {', '.join(parts)}"
-
-    def check_state(self) -> None:
-        """Raise ValueError unless the cycles are known."""
-        if not (self.format is None or isinstance(self.format, DateFormat)):
-            raise ValueError(f"format must be a DateFormat, got {type(self.format).__name__}")
-        if not np.isfinite([self.origin, self.fill]).all():
-            raise ValueError("origin and fill must be finite")
-        if not all(cycle in CYCLES for cycle in self.cycles):
-            raise ValueError(f"cycles must be some of {list(CYCLES)}, got {self.cycles}")
-        if not isinstance(self.format, DateFormat | None):
-            raise ValueError(f"format must be a format of dates, got {self.format!r}")
 
 
 @dataclass(frozen=True)

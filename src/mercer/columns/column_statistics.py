@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.columns.row_folds import FOLDS, level_hashes
+from mercer.columns.row_folds import DEALS, FOLDS, level_hashes
 from mercer.columns.text_dates import DateFormat, formats_of
 from mercer.columns.text_numbers import NumberStyle, narrowed, styles_of
 from mercer.contracts import Array
@@ -87,6 +87,11 @@ class NumberSums:
         """Whether no two values differ."""
         return not self.low < self.high
 
+    @property
+    def binary(self) -> bool:
+        """Whether all values are 0 or 1."""
+        return self.whole and self.low >= 0 and self.high <= 1
+
 
 @dataclass(frozen=True)
 class DateSums:
@@ -119,14 +124,14 @@ class DateSums:
 class LevelSums:
     """Sums by level of a text column, and how its numbers or dates may be written.
 
-    ``sums[fold, level]`` is the weight of rows, the weight of rows with a target, and the sums of y
-    and of its squares.
+    ``sums[deal, fold, level]`` is the weight of rows, the weight of rows with a target, and the
+    sums of y and of its squares, for each way to deal rows to folds.
     """
 
     rows: int
     gaps: int
     levels: Array  # (L,) str, or buckets
-    sums: Array  # (folds, L + 1, 2 + 2k); the last level is a gap
+    sums: Array  # (deals, folds, L + 1, 2 + 2k); the last level is a gap
     counts: Array  # (L,) rows
     styles: frozenset[NumberStyle]  # under which all levels are numbers
     formats: frozenset[DateFormat]  # under which all levels are dates
@@ -139,21 +144,24 @@ class LevelSums:
     ) -> LevelSums:
         """Return the sums of a block; rows of Y without a target are NaN.
 
-        ``decimal`` is the decimal sign of the file.
+        ``folds`` has a row for each way to deal, and ``decimal`` is the decimal sign of the file.
         """
         if not column.ordered:
             column = column.used()
         size, outputs = len(column.levels), Y.shape[1]
         codes = np.where(column.codes < 0, size, column.codes)
-        at = folds * (size + 1) + codes
+        at = (folds + FOLDS * np.arange(len(DEALS))[:, None]) * (size + 1) + codes
         known = np.asarray(~np.isnan(Y).any(axis=1))
         labelled = np.where(known, weight, 0.0)
         Y = np.where(known[:, None], Y, 0.0)
         parts = [weight, labelled]
         parts += [labelled * Y[:, output] for output in range(outputs)]
         parts += [labelled * Y[:, output] ** 2 for output in range(outputs)]
-        flat = [np.bincount(at, part, FOLDS * (size + 1)) for part in parts]
-        sums = np.stack(flat, axis=-1).reshape(FOLDS, size + 1, len(parts))
+        flat = [
+            np.bincount(at.ravel(), np.tile(part, len(DEALS)), len(DEALS) * FOLDS * (size + 1))
+            for part in parts
+        ]
+        sums = np.stack(flat, axis=-1).reshape(len(DEALS), FOLDS, size + 1, len(parts))
         counts = np.bincount(codes, minlength=size + 1)
         found = cls(
             len(column),
@@ -170,7 +178,17 @@ class LevelSums:
     @property
     def most(self) -> int:
         """The most levels that are kept apart."""
-        return int(min(MOST_LEVELS, MOST_NUMBERS // (FOLDS * self.sums.shape[2])))
+        return int(min(MOST_LEVELS, MOST_NUMBERS // (len(DEALS) * FOLDS * self.sums.shape[-1])))
+
+    @property
+    def totals(self) -> Array:
+        """The sums over all folds, of shape (L + 1, 2 + 2k)."""
+        return np.asarray(self.sums[0].sum(axis=0))
+
+    @property
+    def weight(self) -> Array:
+        """The weight of the rows of each level, (L,)."""
+        return np.asarray(self.totals[:-1, 0])
 
     def __add__(self, other: LevelSums) -> LevelSums:
         left, right = self, other
@@ -181,12 +199,12 @@ class LevelSums:
             places.setdefault(level, len(places))
         levels = np.empty(len(places), dtype=object)
         levels[:] = list(places)
-        sums = np.zeros((FOLDS, len(places) + 1, left.sums.shape[2]))
+        sums = np.zeros((*left.sums.shape[:2], len(places) + 1, left.sums.shape[-1]))
         counts = np.zeros(len(places), dtype=left.counts.dtype)
         for part in (left, right):
             at = np.array([places[level] for level in part.levels.tolist()], dtype=np.intp)
-            sums[:, at] += part.sums[:, :-1]
-            sums[:, -1] += part.sums[:, -1]
+            sums[:, :, at] += part.sums[:, :, :-1]
+            sums[:, :, -1] += part.sums[:, :, -1]
             counts[at] += part.counts
         found = LevelSums(
             left.rows + right.rows,
@@ -207,10 +225,9 @@ class LevelSums:
             return self
         bucket = (level_hashes(self.levels) % np.uint64(BUCKETS)).astype(np.intp)
         used, at = np.unique(bucket, return_inverse=True)
-        sums = np.zeros((FOLDS, len(used) + 1, self.sums.shape[2]))
-        for place, bucketed in enumerate(at):
-            sums[:, bucketed] += self.sums[:, place]
-        sums[:, -1] = self.sums[:, -1]
+        by_bucket = np.zeros((len(used) + 1, *self.sums.shape[:2], self.sums.shape[-1]))
+        np.add.at(by_bucket, np.append(at, -1), np.moveaxis(self.sums, 2, 0))
+        sums = np.ascontiguousarray(np.moveaxis(by_bucket, 0, 2))
         levels = np.empty(len(used), dtype=object)
         levels[:] = [str(number) for number in used]
         counts = np.bincount(at, self.counts, len(used)).astype(self.counts.dtype)
@@ -222,7 +239,7 @@ class LevelSums:
             return self
         order = np.argsort(self.levels.astype(str), kind="stable")
         order = order[self.counts[order] > 0]  # shards may declare levels that no row has
-        sums = np.concatenate([self.sums[:, :-1][:, order], self.sums[:, -1:]], axis=1)
+        sums = self.sums[:, :, np.append(order, -1)]
         return replace(self, levels=self.levels[order], sums=sums, counts=self.counts[order])
 
 

@@ -7,12 +7,13 @@ information, and identifiers, are left out. A choice by name always wins.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import fdtrc
+from scipy.special import fdtrc, ndtr
 
 from mercer.columns.column_encoders import (
     ColumnEncoder,
@@ -22,10 +23,11 @@ from mercer.columns.column_encoders import (
 )
 from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
 from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn, TargetColumn
+from mercer.columns.row_folds import DEALS
 from mercer.columns.table_sums import TableSums
-from mercer.columns.target_means import target_means
-from mercer.columns.text_dates import is_ambiguous, parse_dates, preferred_format
-from mercer.columns.text_numbers import NumberStyle, parse_numbers, preferred, styles_of
+from mercer.columns.target_means import noise_ratio, target_means
+from mercer.columns.text_dates import DateFormat, is_ambiguous, parse_dates, preferred_format
+from mercer.columns.text_numbers import NumberStyle, preferred, read_numbers, styles_of
 from mercer.contracts import Array
 from mercer.rows.table import Coded
 from mercer.validation import check_choice, closest, warn
@@ -39,8 +41,13 @@ DISTINCT, ENOUGH = 0.9, 50
 #: Whole numbers without relation to y: the probability of as much relation by chance.
 BY_CHANCE = 0.001
 BINS = 16
-#: A level is rare if it has fewer rows than both this number and this share of all.
-RARE, RARE_SHARE = 10, 0.01
+#: A level is rare if it has fewer rows than this number, this share of all, this share of the rows
+#: of a level on average, and than the ratio of the variances of y within and between levels: its
+#: own mean then says less of it than the mean of all.
+RARE, RARE_SHARE, RARE_LEVEL = 10, 0.01, 1 / 3
+#: A category has indicators up to the first of these numbers of levels, and up to the second where
+#: a level has so many rows on average. Only indicators show how several categories act together.
+FEW_LEVELS, MORE_LEVELS, ENOUGH_ROWS = 20, 500, 5
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ class Options:
     """What a user asks of the encoding; see :class:`~mercer.TableEncoder`."""
 
     types: Mapping[str, Any] = field(default_factory=dict)
-    max_levels: int = 20
+    max_levels: int | str = "auto"
     min_frequency: float | str = "auto"
     smooth: float | str = "auto"
     arrays: bool = False  # rows of an array: numbers, whatever they look like
@@ -94,26 +101,26 @@ class _Column:
 
     def __init__(self, name: str, sums: TableSums, options: Options) -> None:
         self.name, self.options = name, options
-        self.asked = options.types.get(name)
+        self.wanted = options.types.get(name)
         found = sums.columns[name]
         self.sums = found.sorted() if isinstance(found, LevelSums) else found
-        self.sample, self.Y = sums.sample.columns[name], sums.Y
+        self.sample, self.Y, self.deal = sums.sample.columns[name], sums.Y, sums.deal
         present = self.sums.rows - self.sums.gaps
         self.present = present
         self.indicator = self.sums.gaps >= max(1.0, MANY_GAPS * self.sums.rows)
 
     def encoder(self) -> ColumnEncoder:
         """Return the encoder."""
-        if self.asked == "drop":
+        if self.wanted == "drop":
             return DroppedColumn("as asked")
         if not self.present:
             return DroppedColumn("it has no values")
         if isinstance(self.sums, LevelSums):
             return self.of_text(self.sums)
         if isinstance(self.sums, DateSums):
-            if self.asked == "number":  # days since 1970
+            if self.wanted == "number":  # days since 1970
                 return DateColumn(0.0, self.sums.days.mean, indicator=self.indicator)
-            if self.asked not in (None, "date"):
+            if self.wanted not in (None, "date"):
                 raise self.misfit("dates")
             return self.of_dates(self.sums.days, self.sums.timed, None)
         return self.of_numbers(self.sums)
@@ -121,26 +128,30 @@ class _Column:
     # -- numbers -------------------------------------------------------------------------------
 
     def of_numbers(self, sums: NumberSums) -> ColumnEncoder:
-        if self.asked not in (None, "number"):
+        if self.wanted not in (None, "number"):
             raise self.misfit("numbers")  # a category of numbers is read as text
-        if self.asked is None and not self.options.arrays:
+        if self.wanted is None and not self.options.arrays:
             if sums.constant and not self.indicator:
                 return DroppedColumn("it is constant")
             if self.is_identifier(sums):
                 return DroppedColumn(_identifier(self.name))
-        return NumberColumn(sums.mean, self.indicator)
+        return NumberColumn(sums.mean, self.indicator, binary=sums.binary)
 
     def is_identifier(self, sums: NumberSums) -> bool:
-        """Return whether whole numbers are all distinct, and consecutive or unrelated to y.
-
-        In any order of the rows: those of shards have none.
-        """
+        """Return whether whole numbers are all distinct and unrelated to y."""
         if not sums.whole or sums.gaps or self.present < ENOUGH:
             return False
         values = np.asarray(self.sample)
         if len(np.unique(values)) < len(values):
             return False
-        return sums.high - sums.low == sums.rows - 1 or not related(values, self.Y)
+        if not related(values, self.Y):
+            return True
+        if sums.high - sums.low == sums.rows - 1:
+            warn(
+                f"column {self.name!r} counts the rows, and y changes with it, so it is kept: use "
+                f"columns={{{self.name!r}: 'drop'}} if it only says in which order rows were stored"
+            )
+        return False
 
     # -- dates ---------------------------------------------------------------------------------
 
@@ -163,32 +174,35 @@ class _Column:
     # -- text ----------------------------------------------------------------------------------
 
     def of_text(self, sums: LevelSums) -> ColumnEncoder:
-        asked = self.asked
-        if isinstance(asked, (list, tuple)):
-            return self.ordered(sums, np.array(asked, dtype=object))
-        if asked == "ordered" or (asked is None and sums.ordered):
+        wanted = self.wanted
+        if isinstance(wanted, (list, tuple)):
+            return self.ordered(sums, np.array(wanted, dtype=object))
+        if wanted == "ordered" or (wanted is None and sums.ordered):
             return self.ordered(sums, sums.levels)
         style, format = preferred(sums.styles), preferred_format(sums.formats)
-        if asked == "number" or (asked is None and style is not None):
-            if style is None and not sums.hashed:  # of declared categories
-                style = preferred(styles_of(sums.levels))
+        if wanted == "number" or (wanted is None and style is not None):
+            style = style or self.most_common_style()
             if style is None:
                 raise self.misfit("text that is not all numbers")
             return self.numbers_in_text(sums, style)
-        if asked == "date" or (asked is None and format is not None):
+        if wanted == "date" or (wanted is None and format is not None):
             if format is None:
                 raise self.misfit("text that is not all dates")
             if is_ambiguous(sums.formats):
+                orders = " or ".join(f.value for f in DateFormat if f in sums.formats)
                 warn(
-                    f"the dates of column {self.name!r} could be day/month or month/day, and are "
-                    f"read as {format.value}: write them as year-month-day if that is wrong"
+                    f"the dates of column {self.name!r} could be {orders}, and are read as "
+                    f"{format.value}: write them as year-month-day if that is wrong"
                 )
             days = self.dated(sums, parse_dates, format)
             return self.of_dates(days.days, days.timed, format)
-        if asked is None:
+        if wanted is None:
             if len(sums.levels) == 1 and not self.indicator:
                 return DroppedColumn("it is constant")
             if self.is_distinct(sums):
+                style = self.most_common_style(DISTINCT)
+                if style is not None:
+                    return self.numbers_in_text(sums, style)
                 return DroppedColumn(
                     f"nearly all values are distinct, as of an identifier or free text; keep it "
                     f"with columns={{{self.name!r}: 'category'}}"
@@ -204,35 +218,50 @@ class _Column:
         codes = self.sample.codes[self.sample.codes >= 0]
         return len(np.unique(codes)) > DISTINCT * len(codes)
 
+    def most_common_style(self, share: float = 0.0) -> NumberStyle | None:
+        """Return how most of the text is written that is a number, if that is such a share."""
+        assert isinstance(self.sample, Coded)
+        levels = self.sample.used().levels
+        counts = Counter(style for level in levels for style in styles_of([level]))
+        most = max(counts.values(), default=0)
+        common = preferred(frozenset(style for style, count in counts.items() if count == most))
+        return common if most > share * len(levels) else None
+
     def category(self, sums: LevelSums) -> ColumnEncoder:
-        asked, options = self.asked, self.options
-        if asked == "hash":
+        wanted, options = self.wanted, self.options
+        if wanted == "hash":
             return HashColumn()
-        labelled = sums.sums[..., 1].sum() > 0 and sums.sums.shape[2] > 2
-        many = sums.hashed or len(sums.levels) > options.max_levels
-        if asked == "target" or (asked != "one_hot" and many and labelled):
+        labelled = sums.totals.shape[1] > 2 and sums.totals[:, 1].sum() > 0
+        weight, least = sums.weight, options.min_frequency
+        if isinstance(least, str):
+            average = weight.sum() / max(1, len(weight))
+            most = min(RARE, RARE_SHARE * weight.sum(), RARE_LEVEL * average)
+            rare = weight < (min(most, noise_ratio(sums.totals)) if labelled else most)
+            if rare.sum() < 2:  # nothing to put together
+                rare = np.zeros(len(weight), dtype=bool)
+        else:
+            rare = weight < (least if least >= 1 else least * sums.totals[:, 0].sum())
+        most_levels = options.max_levels
+        if isinstance(most_levels, str):
+            rows = max(weight.sum(), self.present)  # weight 2 is the row twice
+            most_levels = max(FEW_LEVELS, min(MORE_LEVELS, int(rows / ENOUGH_ROWS)))
+        many = sums.hashed or len(sums.levels) > most_levels
+        if wanted == "target" or (wanted != "one_hot" and many and labelled):
             if not labelled:
                 raise ValueError(
                     f"column {self.name!r} cannot be encoded by the mean of y without y: use "
                     f"'one_hot' or 'hash'"
                 )
-            means = target_means(sums.sums, options.smooth)
-            return TargetColumn(sums.levels, *means, sums.hashed)
-        if sums.hashed or (asked is None and many and not labelled):
+            means = target_means(sums.sums[DEALS.index(self.deal)], options.smooth, sums.rows)
+            parts = (means.values, means.by_fold, means.prior)
+            return TargetColumn(sums.levels, *parts, sums.hashed, self.deal, means.kept)
+        if sums.hashed or (wanted is None and many and not labelled):
             return HashColumn()
-        weight = sums.sums[:, :-1, 0].sum(axis=0)
-        least = options.min_frequency
-        if isinstance(least, str):
-            rare = weight < min(RARE, RARE_SHARE * weight.sum())
-            if rare.sum() < 2:  # nothing to put together
-                rare = np.zeros(len(weight), dtype=bool)
-        else:
-            rare = weight < (least if least >= 1 else least * sums.sums[..., 0].sum())
-        most = np.argmax(weight)  # what gaps become, like the mode of SimpleImputer
+        mode = np.argmax(weight)  # what gaps become, like the mode of SimpleImputer
         if rare.all():
-            rare[most] = False
+            rare[mode] = False
         frequent = sums.levels[~rare]
-        fill = int(np.sum(~rare[:most]))
+        fill = int(np.sum(~rare[:mode]))
         return OneHotColumn(frequent, sums.levels[rare], fill, self.indicator)
 
     def ordered(self, sums: LevelSums, levels: Array) -> ColumnEncoder:
@@ -245,43 +274,55 @@ class _Column:
             )
         place = {level: number for number, level in enumerate(levels.tolist())}
         at = np.array([place[level] for level in sums.levels.tolist()], dtype=float)
-        weight = sums.sums[:, :-1, 0].sum(axis=0)
+        weight = sums.weight
         return OrderedColumn(levels, float(weight @ at / weight.sum()), self.indicator)
 
     def numbers_in_text(self, sums: LevelSums, style: NumberStyle) -> ColumnEncoder:
-        """Return numbers that are written as text; of hashed levels, a sample gives the mean."""
+        """Return numbers that are written as text; of hashed levels, a sample gives the mean.
+
+        Text that is no number is a gap.
+        """
         assert isinstance(self.sample, Coded)
-        if sums.hashed:
-            levels = self.sample.used().values()
-            levels = levels[[level is not None for level in levels]]
-            found = NumberSums.of(parse_numbers(levels, style), np.ones(len(levels)))
-        else:
-            weight = sums.sums[:, :-1, 0].sum(axis=0)
-            found = NumberSums.of(parse_numbers(sums.levels, style), weight)
-        if found.constant and not self.indicator and self.asked is None:
+        levels = self.sample.used().levels if sums.hashed else sums.levels
+        values = read_numbers(levels.tolist(), style)
+        weight = np.ones(len(levels)) if sums.hashed else sums.weight
+        found, odd = NumberSums.of(values, weight), np.isnan(values)
+        if odd.any():
+            warn(
+                f"column {self.name!r} is read as numbers, and what is no number, such as "
+                f"{levels[odd][0]!r}, as gaps: mend it, or keep all as text with "
+                f"columns={{{self.name!r}: 'category'}}"
+            )
+        many = odd.any() and weight[odd].sum() >= MANY_GAPS * weight.sum()
+        indicator = self.indicator or bool(many)
+        if found.constant and not indicator and self.wanted is None:
             return DroppedColumn("it is constant")
-        return NumberColumn(found.mean, self.indicator, style)
+        return NumberColumn(found.mean, indicator, style, found.binary)
 
     def dated(self, sums: LevelSums, parse: Any, format: Any) -> DateSums:
         assert isinstance(self.sample, Coded)
         if sums.hashed:
             levels = self.sample.used().levels
             return DateSums.of(parse(levels, format), np.ones(len(levels)))
-        return DateSums.of(parse(sums.levels, format), sums.sums[:, :-1, 0].sum(axis=0))
+        return DateSums.of(parse(sums.levels, format), sums.weight)
 
     def misfit(self, got: str) -> ValueError:
         return ValueError(
-            f"column {self.name!r} cannot be read as {self.asked!r}, since it contains {got}"
+            f"column {self.name!r} cannot be read as {self.wanted!r}, since it contains {got}"
         )
 
 
 def related(values: Array, Y: Array) -> bool:
-    """Return whether y differs between bins of the values by more than chance, by an F test.
+    """Return whether y changes with the values by more than chance.
 
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.arange(100.0)[:, None]
-    >>> related(np.arange(100.0), y), related(rng.permutation(100), y)
-    (True, False)
+    By an F test of the means in bins, or by the differences of y between successive values, whose
+    mean square is twice the variance if there is no relation (von Neumann, 1941).
+
+    >>> rng, t = np.random.default_rng(0), np.arange(100.0)
+    >>> related(t, t[:, None]), related(t, np.sin(t)[:, None])
+    (True, True)
+    >>> related(t, rng.permutation(t)[:, None])
+    False
     """
     known = ~np.isnan(Y).any(axis=1) & ~np.isnan(values)
     values, Y = values[known], Y[known]
@@ -289,8 +330,10 @@ def related(values: Array, Y: Array) -> bool:
     bins = min(BINS, n // 5)
     if bins < 2:
         return True  # too few rows to tell
+    order = np.argsort(values, kind="stable")
     at = np.empty(n, dtype=np.intp)
-    at[np.argsort(values, kind="stable")] = np.arange(n) * bins // n
+    at[order] = np.arange(n) * bins // n
+    chance = BY_CHANCE / max(1, Y.shape[1])
     count = np.bincount(at, minlength=bins)
     for y in Y.T:
         between = float(np.sum(np.bincount(at, y - y.mean(), bins) ** 2 / count))
@@ -298,6 +341,8 @@ def related(values: Array, Y: Array) -> bool:
         if between <= 0:
             continue
         ratio = (between / (bins - 1)) / max(within / (n - bins), 1e-300)
-        if fdtrc(bins - 1, n - bins, ratio) < BY_CHANCE / Y.shape[1]:
+        neighbors = float(np.sum(np.diff(y[order]) ** 2)) / (between + within)
+        close = (1 - neighbors / 2) * np.sqrt(n)  # a standard normal deviate, by chance
+        if fdtrc(bins - 1, n - bins, ratio) < chance or ndtr(-close) < chance:
             return True
     return False

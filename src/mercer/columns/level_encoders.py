@@ -1,11 +1,7 @@
 """From text to numbers: categories as indicators, as means of y, hashed, or in their order.
 
-A level becomes an indicator, or the mean of y in its rows, with the fold of the row itself left
-out,
-
-.. math:: e_f(l) = \\lambda\\, \\bar y_{l,-f} + (1 - \\lambda)\\, \\bar y_{-f}
-
-(Micci-Barreca, 2001).
+A level becomes an indicator, or the mean of y in its rows, shrunk, and with the fold of the row
+itself left out (:mod:`~mercer.columns.target_means`).
 """
 
 from __future__ import annotations
@@ -18,10 +14,21 @@ import numpy as np
 
 from mercer.columns.column_encoders import ColumnEncoder
 from mercer.columns.column_statistics import BUCKETS
-from mercer.columns.row_folds import FOLDS, level_hashes
+from mercer.columns.row_folds import DEALS, FOLDS, level_hashes
+from mercer.columns.written_otherwise import OtherForms
 from mercer.contracts import Array
 from mercer.rows.table import Coded, Column, as_text
-from mercer.validation import check_array
+from mercer.storage.state import (
+    Count,
+    Field,
+    Levels,
+    Number,
+    Numbers,
+    OneOf,
+    Sizes,
+    State,
+    check_levels,
+)
 
 #: The most levels that are tried as alternatives, where they have no indicators.
 ALTERNATIVES = 20
@@ -56,6 +63,7 @@ class CategoryColumn(ColumnEncoder):
 class LevelColumn(CategoryColumn):
     """Base class for columns with a known list of levels."""
 
+    state: ClassVar[dict[str, Field]] = State(levels=Levels("levels"))
     levels: Array
 
     @cached_property
@@ -65,25 +73,26 @@ class LevelColumn(CategoryColumn):
     def places(self, column: Column) -> Array:
         """Return the place of the level of each row; -1 for a gap, -2 for an unknown level."""
         column = as_text(column)
-        found = [self._places.get(level, -2) for level in column.levels.tolist()]
-        return np.append(np.array(found, dtype=np.intp), -1)[column.codes]
+        found = [self._places.get(level) for level in column.levels.tolist()]
+        for at, level in enumerate(column.levels.tolist()):
+            found[at] = self._others.place(level) if found[at] is None else found[at]
+        places = [-2 if place is None else place for place in found]
+        return np.append(np.array(places, dtype=np.intp), -1)[column.codes]
 
-    def unknown(self, column: Column) -> int:
-        """Return how many rows have an unknown level."""
-        return int((self.places(column) == -2).sum())
+    @cached_property
+    def _others(self) -> OtherForms:
+        return OtherForms(self._places)
 
-    def check_state(self) -> None:
-        """Raise ValueError unless the levels are distinct text."""
-        if not all(isinstance(level, str) for level in self.levels.tolist()):
-            raise ValueError("levels must be text")
-        if len(self._places) != len(self.levels):
-            raise ValueError("levels must be distinct")
+    def unknown(self, column: Column) -> Array:
+        """Return which rows have an unknown level."""
+        return np.asarray(self.places(column) == -2)
 
 
 @dataclass(frozen=True)
 class OneHotColumn(LevelColumn):
     """An indicator per level; rare levels share one, which unknown levels get too."""
 
+    state = State(rare=Levels("rare"))
     levels: Array  # the frequent ones
     rare: Array  # levels that share an indicator
     fill: int  # the place of the most frequent level, for gaps
@@ -112,13 +121,15 @@ class OneHotColumn(LevelColumn):
         return np.column_stack([found, gaps]) if self.indicator else found
 
     def alternatives(self, column: Column) -> tuple[list[str], Array]:
-        """Return an indicator of every level, and of the rare ones together."""
+        """Return indicators of levels, and of the rare ones together."""
         labels = [*self.levels.tolist(), *(["(other)"] if len(self.rare) else [])]
-        return labels, np.eye(len(labels), len(labels) + self.indicator)
+        at = evenly(len(labels))
+        indicators = np.eye(len(labels), len(labels) + self.indicator)
+        return [labels[place] for place in at], indicators[at]
 
     def shares(self, means: Array, levels: int) -> Array:
         """Return the means of the indicators."""
-        found = np.maximum(means[:levels], 0.0)
+        found = np.maximum(means[evenly(len(self.levels) + bool(len(self.rare)))], 0.0)
         return found / found.sum() if found.sum() > 0 else super().shares(means, levels)
 
     def describe(self) -> str:
@@ -126,26 +137,35 @@ class OneHotColumn(LevelColumn):
         rare = f", {len(self.rare)} rare ones together" if len(self.rare) else ""
         return f"category of {len(self.levels) + len(self.rare)} levels: an indicator each{rare}"
 
-    def check_state(self) -> None:
+    def check_restored(self, sizes: Sizes) -> None:
         """Raise ValueError unless levels are distinct and gaps become one of them."""
-        LevelColumn.check_state(self)
-        width = len(self.levels) + bool(len(self.rare))
-        if not 0 <= self.fill < max(1, width):
+        check_levels(self.levels, self.rare)
+        if not 0 <= self.fill < max(1, len(self.levels)):
             raise ValueError("fill must be the place of a level")
 
 
 @dataclass(frozen=True)
 class TargetColumn(LevelColumn):
-    """The mean of y in the rows of a level, shrunk towards the mean of all rows.
+    """The mean of y in the rows of a level, shrunk towards the mean of all levels.
 
-    Rows that it was learned from get the mean of the other folds.
+    Rows that it was learned from get the mean of the other folds; ``deal`` says how rows are dealt
+    to them, and ``kept`` which share of the differences between levels shrinking leaves.
     """
 
+    state = State(
+        prior=Numbers("k"),
+        values=Numbers("levels+1 k"),
+        by_fold=Numbers(f"{FOLDS} levels+1 k"),
+        deal=OneOf(DEALS),
+        kept=Number(least=0.0),
+    )
     levels: Array
     values: Array  # (L + 1, k); the last is that of gaps
     by_fold: Array  # (folds, L + 1, k)
     prior: Array  # (k,), for unknown levels
     hashed: bool = False
+    deal: str = "content"
+    kept: float = 1.0
     kind: ClassVar[str] = "category"
 
     def names(self, name: str) -> list[str]:
@@ -185,22 +205,16 @@ class TargetColumn(LevelColumn):
 
     def describe(self) -> str:
         """Return the words."""
-        levels = f"{len(self.levels):,} buckets of levels" if self.hashed else ""
-        return f"category of {levels or f'{len(self.levels):,} levels'}: the mean of y in each"
-
-    def check_state(self) -> None:
-        """Raise ValueError unless there is a value per level."""
-        LevelColumn.check_state(self)
-        check_array(self.prior, "prior", (None,))
-        shape = (len(self.levels) + 1, len(self.prior))
-        check_array(self.values, "values", shape)
-        check_array(self.by_fold, "by_fold", (FOLDS, *shape))
+        what = "buckets of levels" if self.hashed else "levels"
+        shrunk = f", shrunk by {1 - self.kept:.0%}" if self.kept < 0.995 else ""
+        return f"category of {len(self.levels):,} {what}: the mean of y in each{shrunk}"
 
 
 @dataclass(frozen=True)
 class HashColumn(CategoryColumn):
     """Levels hashed into a few columns, with a sign, so that y is not needed."""
 
+    state = State(width=Count(most=2**16, must=f"width must be from 1 to {2**16}, got {{value}}"))
     width: int = 16
     kind: ClassVar[str] = "category"
 
@@ -220,11 +234,6 @@ class HashColumn(CategoryColumn):
     def describe(self) -> str:
         """Return the words."""
         return f"category: levels hashed into {self.width} columns"
-
-    def check_state(self) -> None:
-        """Raise ValueError unless there are columns."""
-        if not 1 <= self.width <= 2**16:
-            raise ValueError(f"width must be from 1 to {2**16}, got {self.width}")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from mercer.columns.column_encoders import NumberColumn
 from mercer.columns.learning import MANY_GAPS
 from mercer.columns.table_encoding import TableEncoding
-from mercer.contracts import Array, RowSource
+from mercer.contracts import Array, Rows, RowSource
 from mercer.rows.labels import missing
 from mercer.rows.table import Table
 
@@ -31,7 +31,7 @@ def _none() -> Array:
 
 @dataclass(frozen=True)
 class Look:
-    """What a shard contains: a table with the kind of each column, an array, or sparse rows."""
+    """What a shard contains: a table with the kind of each column, or an array, maybe sparse."""
 
     rows: int
     unlabelled: int
@@ -45,27 +45,26 @@ class Look:
 def look_at(source: RowSource) -> Look:
     """Return what a source contains; only arrays are read as a whole."""
     first = next(iter(source.blocks(1)), None)
-    if first is None or isinstance(first.X, Table) or hasattr(first.X, "tocsr"):
+    if first is None or isinstance(first.X, Table):
         counted = source.targets(LABELS) if source.has_target else ()
         unlabelled = sum(int(missing(y).sum()) for y in counted)
-        if first is not None and hasattr(first.X, "tocsr"):
-            return Look(source.n_rows, unlabelled, "sparse")
         kinds = {} if first is None else first.X.kinds
         return Look(source.n_rows, unlabelled, "table", kinds)
     unlabelled, columns = 0, max(1, source.n_features)
-    sums = ColumnSums(source.n_features)
+    sums = GapSums(source.n_features)
     for block in source.blocks(max(16, min(ROWS, ENTRIES // columns))):
-        sums.add(np.asarray(block.X), block.weight)
+        sums.add(block.X, block.weight)
         unlabelled += 0 if block.y is None else int(missing(block.y).sum())
-    return Look(source.n_rows, unlabelled, "array", {}, sums.weight, sums.total, sums.gaps)
+    form = "sparse" if hasattr(first.X, "tocsr") else "array"
+    return Look(source.n_rows, unlabelled, form, {}, sums.weight, sums.total, sums.gaps)
 
 
-class ColumnSums:
+class GapSums:
     """``sum_i w_i x_ij``, ``sum_i w_i`` and the number of gaps, over rows where x_ij is no NaN.
 
     Examples
     --------
-    >>> sums = ColumnSums(2)
+    >>> sums = GapSums(2)
     >>> sums.add(np.array([[1.0, 2.0], [np.nan, 4.0]]), np.array([1.0, 3.0]))
     >>> sums.total, sums.weight, sums.gaps
     (array([ 1., 14.]), array([1., 4.]), array([1, 0]))
@@ -75,19 +74,25 @@ class ColumnSums:
         self.weight, self.total = np.zeros(columns), np.zeros(columns)
         self.gaps = np.zeros(columns, dtype=np.intp)
 
-    def add(self, X: Array, weight: Array | None) -> None:
-        """Add rows, a few at a time in float64."""
-        step = max(1, PART // max(1, X.shape[1]))
-        w = np.ones(len(X)) if weight is None else weight
-        for start in range(0, len(X), step):
+    def add(self, X: Rows, weight: Array | None) -> None:
+        """Add rows, dense ones a few at a time in float64."""
+        n_rows, columns = X.shape
+        w = np.ones(n_rows) if weight is None else weight
+        if hasattr(X, "tocsr"):
+            self._add(X.astype(np.float64), w)
+            return
+        step = max(1, PART // max(1, columns))
+        for start in range(0, n_rows, step):
             part = slice(start, start + step)
             self._add(np.asarray(X[part], dtype=np.float64), w[part])
 
-    def _add(self, X: Array, w: Array) -> None:
+    def _add(self, X: Rows, w: Array) -> None:
         with np.errstate(over="ignore", invalid="ignore"):  # values are checked later
             total = w @ X
             # A gap makes its sum NaN, so that rows are searched for gaps only where there are any.
-            absent = np.isnan(X) if np.isnan(total).any() else None
+            may_miss = np.isnan(total).any()
+            X = X.toarray() if may_miss and hasattr(X, "tocsr") else X
+            absent = np.isnan(X) if may_miss else None
             if absent is None or not absent.any():
                 self.total += total
                 self.weight += w.sum()

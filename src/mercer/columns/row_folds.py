@@ -1,12 +1,20 @@
-"""Folds of rows by what they contain: ``fold(x) = hash(x) mod F``.
+"""Folds of rows for means of y: which rows a row learns nothing from.
 
-A row has the same fold in any block, on any shard and in any order, and again when it is forgotten;
-equal rows are never in two folds.
+A row's fold is a hash of its content, target included,
+
+.. math:: \\text{fold}(i) = \\text{hash}(x_i, y_i) \\bmod F,
+
+so that it is the same in any block, on any shard and in any order, and again when the row is
+forgotten. Where rows repeat with their targets, as in a table of categories and classes, copies
+would share a fold, and a level would never know them: there the fold is a hash of the number of
+the row among all rows of the fit.
 """
 
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +23,10 @@ from mercer.rows.table import Coded, Column, Table
 
 #: Folds of target statistics.
 FOLDS = 5
+#: How rows are dealt to them.
+DEALS = ("content", "number")
+#: Rows are dealt by number if more than this share of them repeat.
+MANY_REPEATS = 0.05
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -33,9 +45,48 @@ def row_hashes(table: Table) -> Array:
     return found
 
 
-def folds_of(hashes: Array, folds: int = FOLDS) -> Array:
+def hashes_with(hashes: Array, Y: Array) -> Array:
+    """Return hashes of rows with their targets, of shape (n, k).
+
+    >>> found = hashes_with(np.zeros(3, dtype=np.uint64), np.array([[1.0], [1.0], [2.0]]))
+    >>> bool(found[0] == found[1]), bool(found[0] == found[2])
+    (True, False)
+    """
+    for y in Y.T:
+        hashes = _mixed(hashes * _ODD + _bits(y))
+    return hashes
+
+
+def folds_of(hashes: Array) -> Array:
     """Return a fold for every hash."""
-    return np.asarray(hashes % np.uint64(folds), dtype=np.intp)
+    return np.asarray(hashes % np.uint64(FOLDS), dtype=np.intp)
+
+
+def repeats(hashes: Array) -> bool:
+    """Return whether many of some rows, of these hashes, are there more than once."""
+    _, counts = np.unique(hashes, return_counts=True)
+    return bool(counts[counts > 1].sum() > MANY_REPEATS * len(hashes))
+
+
+@dataclass(frozen=True)
+class RowIdentity:
+    """What tells rows apart: hashes of x, and of x with y, and the number among all rows."""
+
+    hashes: Array
+    paired: Array
+    numbers: Array
+
+    @classmethod
+    def of(cls, table: Table, y: Array, numbers: Any) -> RowIdentity:
+        """Return the identity of the rows of a table, with targets of shape (n, k) as given."""
+        hashes = row_hashes(table)
+        return cls(hashes, hashes_with(hashes, y), np.asarray(numbers))
+
+    def folds(self, deal: str | None) -> Array:
+        """Return the fold of every row, by content or by number."""
+        if deal == "number":
+            return folds_of(_mixed(self.numbers.astype(np.uint64) * _ODD + _ODD))
+        return folds_of(self.paired)
 
 
 def level_hashes(levels: Array) -> Array:

@@ -5,22 +5,19 @@ A column with scale 0 is constant: it maps to zeros.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from mercer.columns.shifted_rows import ShiftedRows
 from mercer.contracts import Array, Rows
-from mercer.validation import check_array
+from mercer.storage.state import AT_LEAST_0, INCREASING, Numbers, State
 
 
 class Scaling:
     """A map ``u_j = s_j(x_j)`` of every column."""
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError if the arrays do not describe ``n_features`` columns."""
-        raise TypeError(f"{type(self).__name__} does not define check_state()")
 
     def __call__(self, X: Rows) -> Rows:
         """Return the columns, mapped, in float64."""
@@ -37,11 +34,9 @@ class Scaling:
 
 @dataclass(frozen=True)
 class StandardScaling(Scaling):
-    """``u_j = (x_j - center_j) / scale_j``.
+    """``u_j = (x_j - center_j) / scale_j``; sparse rows become sparse rows and a shift."""
 
-    Sparse rows are divided only: centering would make them dense. Their center is 0.
-    """
-
+    state = State(center=Numbers("d"), scale=Numbers("d", rule=AT_LEAST_0))
     center: Array  # (d,)
     scale: Array  # (d,); 0 if the column is constant
 
@@ -49,21 +44,21 @@ class StandardScaling(Scaling):
     def _factor(self) -> Array:
         return np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
 
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError unless there is a center and a scale per column."""
-        check_array(self.center, "center", (n_features,))
-        if (check_array(self.scale, "scale", (n_features,)) < 0).any():
-            raise ValueError("scale must be at least 0 in every column")
-
     def __call__(self, X: Rows) -> Rows:
         """Return centered and scaled columns."""
         if hasattr(X, "tocsr"):
-            return X.multiply(self._factor).tocsr()
+            values = X.multiply(self._factor).tocsr()
+            shift = -self.center * self._factor
+            return ShiftedRows(values, shift) if shift.any() else values
         return (np.asarray(X, dtype=np.float64) - self.center) * self._factor
 
     def slope(self, X: Rows) -> Array:
         """Return 1 / scale."""
         return self._factor
+
+    def uncentered(self) -> StandardScaling:
+        """Return the map without its shift, which differences of rows do not see."""
+        return replace(self, center=np.zeros_like(self.center))
 
 
 @dataclass(frozen=True)
@@ -74,15 +69,9 @@ class QuantileScaling(Scaling):
     about the same spread, and a value far out is only the largest of all.
     """
 
+    state = State(knots=Numbers("d q", rule=INCREASING), values=Numbers("d q"))
     knots: Array  # (d, q), increasing
     values: Array  # (d, q)
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError unless there are increasing knots, and a value per knot."""
-        check_array(self.knots, "knots", (n_features, None))
-        check_array(self.values, "values", self.knots.shape)
-        if not (np.diff(self.knots, axis=1) > 0).all():
-            raise ValueError("knots must increase in every column")
 
     def __call__(self, X: Rows) -> Rows:
         """Return normal quantiles."""
@@ -123,10 +112,6 @@ class MeanSlopes(Scaling):
     """
 
     scaling: Scaling
-
-    def check_state(self, n_features: int) -> None:
-        """Check the map itself."""
-        self.scaling.check_state(n_features)
 
     def __call__(self, X: Rows) -> Rows:
         """Return the columns, mapped."""

@@ -48,26 +48,31 @@ class ColumnSums:
     mean: Array  # (d,)
     square: Array  # (d,)
     largest: Array  # (d,), the largest absolute value
-    sparse: bool = False
 
     @classmethod
     def of(cls, X: Rows, weight: Array | None = None) -> ColumnSums:
         """Return the sums of a block of rows."""
         w = np.ones(X.shape[0]) if weight is None else weight
         total = float(w.sum())
-        sparse = hasattr(X, "tocsr")
-        if sparse:
+        if hasattr(X, "tocsr"):
             largest = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
             X = X.multiply(1.0 / _unit(largest)).tocsr()
+            X.sum_duplicates()
             mean = (X.T @ w) / max(total, 1e-300)
-            square = np.maximum(X.multiply(X).T @ w - total * mean**2, 0.0)
+            # Squares of the values that are stored, and of the zeros that are not.
+            stored = np.repeat(w, np.diff(X.indptr))
+            squares = stored * (X.data - mean[X.indices]) ** 2
+            square, weight = (
+                np.bincount(X.indices, part, X.shape[1]) for part in (squares, stored)
+            )
+            square += np.maximum(total - weight, 0.0) * mean**2
         else:
             X = np.asarray(X, dtype=np.float64)
             largest = np.abs(X).max(axis=0, initial=0.0)
             X = X / _unit(largest)
             mean = (w @ X) / max(total, 1e-300)
             square = w @ (X - mean) ** 2
-        return cls(total, mean * _unit(largest), square, largest, sparse)
+        return cls(total, mean * _unit(largest), square, largest)
 
     def __add__(self, other: ColumnSums) -> ColumnSums:
         """Return the sums of both sets of rows."""
@@ -84,7 +89,6 @@ class ColumnSums:
             self.mean + share * (gap * unit),
             squares[0] + squares[1] + self.weight * share * gap**2,
             largest,
-            self.sparse or other.sparse,
         )
 
     @property
@@ -99,9 +103,8 @@ class ColumnSums:
         return np.where(spread > CONSTANT * self.largest, spread, 0.0)
 
     def scaling(self) -> StandardScaling:
-        """Return the map that centers and scales columns; sparse rows are not centered."""
-        center = np.zeros_like(self.mean) if self.sparse else self.mean
-        return StandardScaling(center, self.scale)
+        """Return the map that centers and scales columns."""
+        return StandardScaling(self.mean, self.scale)
 
 
 def _unit(largest: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,12 +16,59 @@ from sklearn.utils.validation import (
 )
 
 from mercer.columns.learning import KINDS, Options, learned_encoders
-from mercer.columns.table_encoding import TableEncoding
+from mercer.columns.row_folds import RowIdentity
+from mercer.columns.table_encoding import Surprise, TableEncoding
 from mercer.columns.table_sums import TableSums, as_table, check_values, with_text
 from mercer.contracts import Array
-from mercer.rows.frames import table_of
+from mercer.rows.column_selection import check_present
+from mercer.rows.frames import frame_names, table_of, with_columns
 from mercer.rows.table import Coded, Table
-from mercer.validation import check_choice, check_count, check_finite, check_number, closest, warn
+from mercer.validation import (
+    check_choice,
+    check_count,
+    check_finite,
+    check_number,
+    closest,
+    listed,
+    warn,
+)
+
+
+def wanted_columns(
+    names: Sequence[str], known: Sequence[str], needed: Sequence[str], roles: Collection[str] = ()
+) -> list[str]:
+    """Return the columns of the fit that rows have, in the order of the fit; warn of others.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns of the rows.
+    known, needed : sequence of str
+        The columns of the fit, and those that the rows must have.
+    roles : collection of str
+        The target, weight and query of the fit, which rows may have, too.
+
+    Examples
+    --------
+    >>> wanted_columns(["size", "y", "town"], ["town", "id", "size"], ["town", "size"], ["y"])
+    ['town', 'size']
+    """
+    check_present(needed, names, "X", "column", " of the fit")
+    others = [name for name in names if name not in known and name not in roles]
+    if others:
+        warn(f"columns that the fit did not have are ignored: {listed(others)}")
+    given = set(names)
+    return [name for name in known if name in given]
+
+
+def text_names(X: Any) -> list[str] | None:
+    """Return the names of the columns of a data frame, None without any, or where all are numbers.
+
+    >>> text_names([[1.0, 2.0]])
+    """
+    names = frame_names(X) or []
+    return [str(name) for name in names] if any(isinstance(name, str) for name in names) else None
+
 
 #: Kinds of columns that are read as text, whatever they contain.
 OF_TEXT = ("category", "one_hot", "target", "hash", "ordered")
@@ -47,14 +94,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     types : dict or None
         What some columns are, by name: "number", "category", "one_hot", "target", "hash",
         "ordered", "date", "drop", or a list of levels in their order. Others are looked at.
-    max_levels : int
-        A category of more levels becomes the mean of y in each.
+    max_levels : int or "auto"
+        A category of more levels becomes the mean of y in each. "auto" is 300, if a level has five
+        rows on average, and 20 otherwise.
     min_frequency : float or "auto"
-        Levels with fewer rows share an indicator; below 1 it is a share of the rows. "auto" is 10,
-        or 1 percent of the rows if that is less, and never for a single level.
+        Levels with fewer rows share an indicator; below 1 it is a share of the rows. "auto" is the
+        least of 10, 1 percent of the rows, and a third of the rows of a level on average, and never
+        for a single level.
     smooth : float or "auto"
-        The mean of y in a level is shrunk towards the mean of all rows as if that many rows of it
-        were added; "auto" is an empirical Bayes estimate.
+        The mean of y in a level is shrunk towards the mean of all levels as if that many rows of it
+        were added; "auto" is the variance of y within levels over that between them.
     missing : {"fill", "error"}
         What to do with missing values.
 
@@ -84,7 +133,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self,
         types: Mapping[str, Any] | None = None,
         *,
-        max_levels: int = 20,
+        max_levels: int | str = "auto",
         min_frequency: float | str = "auto",
         smooth: float | str = "auto",
         missing: str = "fill",
@@ -104,8 +153,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Learn the encoding, and encode the rows that it is learned from, folds left out."""
-        table = self._fit(X, y)
-        return self.encoding_(table, training=True)
+        table, Y = self._fit(X, y)
+        rows = RowIdentity.of(self.encoding_.table(table), Y, np.arange(len(Y)))
+        return self.encoding_(table, rows.folds(self.encoding_.deal))
 
     def transform(self, X: Any) -> Array:
         """Return new rows as numbers, of shape (n, new columns)."""
@@ -137,12 +187,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def options(self, arrays: bool = False) -> Options:
         """Validate the parameters, and return them for a fit."""
         check_choice(self.missing, "missing", ["fill", "error"])
-        check_count(self.max_levels, "max_levels", minimum=0)
-        for name in ("smooth", "min_frequency"):
-            if isinstance(getattr(self, name), str):
-                check_choice(getattr(self, name), name, ["auto"])
+        for name in ("max_levels", "smooth", "min_frequency"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                check_choice(value, name, ["auto"])
+            elif name == "max_levels":
+                check_count(value, name, minimum=0)
             else:
-                check_number(getattr(self, name), name, minimum=0.0, hint=", or use 'auto'")
+                check_number(value, name, minimum=0.0, hint=", or use 'auto'")
         types = {} if self.types is None else self.types
         if not isinstance(types, Mapping):
             raise TypeError(
@@ -180,35 +232,37 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"no column is left to learn from: {reasons}")
         return found
 
-    def _fit(self, X: Any, y: Any) -> Table:
+    def _fit(self, X: Any, y: Any) -> tuple[Table, Array]:
         table = self._table(X, reset=True)
         Y = np.zeros((table.n_rows, 0)) if y is None else target_columns(y)
         if len(Y) != table.n_rows:
             raise ValueError(f"y must have a value per row, {table.n_rows}, got {len(Y)}")
         text = self.text_columns(table.names)
         origin = Y.mean(axis=0)  # squares of a large offset would cost precision
-        sums = TableSums.of(with_text(table, text), None, Y - origin, gaps=self.missing == "fill")
+        Y = Y - origin
+        sums = TableSums.of(with_text(table, text), None, Y, gaps=self.missing == "fill")
         self.encoding_ = self.learned(sums, text, table_of(X) is None).shifted(origin)
-        return table
+        return table, Y
 
     def _table(self, X: Any, reset: bool) -> Table:
+        known = None if reset else getattr(self, "feature_names_in_", None)
+        names = None if known is None else text_names(X)
+        if known is not None and names is not None:
+            X = with_columns(X, wanted_columns(names, known.tolist(), self.encoding_.needed))
         table = table_of(X)
         if table is None:
             X = check_array(X, dtype=None, ensure_all_finite="allow-nan", input_name="X")
             table = table_of(X) or as_table(X, None)
-        _check_n_features(self, X, reset=reset)
-        _check_feature_names(self, X, reset=reset)
+        if names is None:
+            _check_n_features(self, X, reset=reset)
+            _check_feature_names(self, X, reset=reset)
         for count, what in zip(table.shape, ("sample", "feature"), strict=True):
             if not count:
                 raise ValueError(
                     f"Found array with 0 {what}(s) (shape={table.shape}) while a minimum of 1 is "
                     f"required by {type(self).__name__}."
                 )
-        names = getattr(self, "feature_names_in_", None)
-        if names is None and not reset:  # arrays have no names
-            columns = zip(self.encoding_.names, table.columns.values(), strict=True)
-            table = Table(dict(columns), table.n_rows)
-        return table
+        return table if reset else self.encoding_.named(table)
 
 
 def target_columns(y: Any) -> Array:
@@ -239,26 +293,18 @@ def target_columns(y: Any) -> Array:
     return np.asarray(codes[:, None] == np.arange(len(classes)), dtype=np.float64)
 
 
-def refuse_gaps(surprises: Mapping[str, tuple[int, int]]) -> None:
+def refuse_gaps(surprises: Mapping[str, Surprise]) -> None:
     """Raise ValueError if values are missing; ``surprises`` are those of an encoding."""
-    for name, (_, missing) in surprises.items():
-        if missing:
+    for name, found in surprises.items():
+        if found.missing:
             raise ValueError(
-                f"X contains NaN or gaps, which missing='error' refuses: {missing:,} values of "
-                f"column {name!r} are missing; use missing='fill', or fill them"
+                f"X contains NaN or gaps, which missing='error' refuses: {found.missing:,} values "
+                f"of column {name!r} are missing; use missing='fill', or fill them"
             )
 
 
-def warn_of(surprises: Mapping[str, tuple[int, int]], rows: int) -> None:
+def warn_of(surprises: Mapping[str, Surprise], rows: int) -> None:
     """Warn once of unknown and missing values, given by column."""
-    if not surprises:
-        return
-    parts = []
-    for name, (unknown, gaps) in surprises.items():
-        words = []
-        if unknown:
-            words.append(f"{unknown:,} unknown values, taken as 'other'")
-        if gaps:
-            words.append(f"{gaps:,} missing values, filled")
-        parts.append(f"{name!r} has {' and '.join(words)}")
-    warn(f"of {rows:,} rows, " + "; ".join(parts) + ": the fit has seen none like them")
+    if surprises:
+        parts = [f"{name!r} has {found}" for name, found in surprises.items()]
+        warn(f"of {rows:,} rows, {'; '.join(parts)}: the fit has seen none like them")

@@ -6,19 +6,20 @@ which adds over shards too: the rows with the smallest hashes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
-from mercer.columns.row_folds import folds_of, row_hashes
+from mercer.columns.row_folds import DEALS, RowIdentity, repeats
 from mercer.contracts import Array, RowBlock, Targets
 from mercer.rows.dialect import decimal_of
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.rows.table import Coded, Column, Table, as_text, gaps_of, kind_of_column
+from mercer.rows.table import Coded, Column, Table, as_text, gaps_of
 from mercer.validation import column_label
 
 #: Rows of a block, and of the sample.
@@ -34,6 +35,7 @@ class TableSums:
     columns: dict[str, NumberSums | DateSums | LevelSums]
     sample: Table
     hashes: Array
+    paired: Array  # hashes of the rows of the sample with their targets
     Y: Array  # encoded targets of the sample, NaN for rows without one
 
     @classmethod
@@ -46,16 +48,18 @@ class TableSums:
         gaps: bool = True,
         sample: int = SAMPLE,
         decimal: str = ".",
+        identity: RowIdentity | None = None,
     ) -> TableSums:
         """Return the sums of a block, and a sample of at most so many rows of it.
 
-        Infinity is an error, and so are gaps unless they are allowed.
+        ``identity`` deals the rows to folds; by default they are all rows, with targets Y. Infinity
+        is an error, and so are gaps unless they are allowed.
         """
         for number, column in enumerate(table.columns.values()):
             check_values(column, number, table.names, start, gaps)
+        rows = identity or RowIdentity.of(table, Y, start + np.arange(table.n_rows))
+        folds = np.stack([rows.folds(deal) for deal in DEALS])
         w = np.ones(table.n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
-        hashes = row_hashes(table)
-        folds = folds_of(hashes)
         columns: dict[str, NumberSums | DateSums | LevelSums] = {}
         for name, column in table.columns.items():
             if isinstance(column, Coded):
@@ -66,19 +70,27 @@ class TableSums:
                 columns[name] = NumberSums.of(column, w)
         if not any(needs_sample(found) for found in columns.values()):
             sample = 0
-        keep = smallest(hashes)[:sample]
-        return cls(table.n_rows, columns, table[keep], hashes[keep], Y[keep])
+        keep = smallest(rows.hashes, rows.paired)[:sample]
+        hashes, paired = rows.hashes[keep], rows.paired[keep]
+        return cls(table.n_rows, columns, table[keep], hashes, paired, Y[keep])
 
     def __add__(self, other: TableSums) -> TableSums:
         hashes = np.concatenate([self.hashes, other.hashes])
-        keep = smallest(hashes)
+        paired = np.concatenate([self.paired, other.paired])
+        keep = smallest(hashes, paired)
         return TableSums(
             self.rows + other.rows,
-            {name: one + other.columns[name] for name, one in self.columns.items()},  # type: ignore[operator]
+            {name: operator.add(one, other.columns[name]) for name, one in self.columns.items()},
             Table.joined([self.sample, other.sample])[keep],
             hashes[keep],
+            paired[keep],
             np.concatenate([self.Y, other.Y])[keep],
         )
+
+    @property
+    def deal(self) -> str:
+        """How to deal rows to folds, by their content or by their number."""
+        return "number" if repeats(self.paired) else "content"
 
 
 def needs_sample(sums: NumberSums | DateSums | LevelSums) -> bool:
@@ -86,16 +98,16 @@ def needs_sample(sums: NumberSums | DateSums | LevelSums) -> bool:
     return isinstance(sums, LevelSums) or (isinstance(sums, NumberSums) and sums.whole)
 
 
-def smallest(hashes: Array) -> Array:
+def smallest(hashes: Array, paired: Array) -> Array:
     """Return the places of the smallest hashes, smallest first."""
-    return np.argsort(hashes, kind="stable")[:SAMPLE]
+    return np.lexsort((paired, hashes))[:SAMPLE]
 
 
 def check_values(column: Column, number: int, names: list[str], start: int, gaps: bool) -> None:
     """Raise ValueError if a column has an infinite value, or a gap unless allowed."""
     kind, wrong, advice = "infinity", np.zeros(0, dtype=bool), "Replace it, or leave it empty"
-    if kind_of_column(column) == "number":
-        wrong = np.isinf(column)  # type: ignore[arg-type]
+    if not isinstance(column, Coded) and column.dtype.kind != "M":
+        wrong = np.isinf(column)
     if not gaps and not wrong.any():
         kind, wrong = "NaN", gaps_of(column)
         advice = "Fill the gap, or use missing='fill'"
@@ -111,7 +123,7 @@ def as_table(X: Any, names: list[str] | None) -> Table:
     """Return the rows of a block as a table; columns of arrays without names are x0, x1, ..."""
     if isinstance(X, Table):
         return X
-    X = np.asarray(X)
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     names = names or [f"x{number}" for number in range(X.shape[1])]
     columns = X.astype(np.float64, copy=False).T
     return Table(dict(zip(names, columns, strict=True)), len(X))
@@ -128,30 +140,62 @@ def with_text(table: Table, names: Iterable[str]) -> Table:
 def sums_of_rows(
     rows: RowSet, targets: Targets, text: frozenset[str], gaps: bool = True
 ) -> TableSums:
-    """Return the sums of all rows, from one pass; the columns in ``text`` are read as text."""
+    """Return the sums of all rows, from one pass; the columns in ``text`` are read as text.
+
+    In a ranking, y has a level for each query that says nothing of a column: it is centered by
+    query first, as in the loss, which takes a pass over y.
+    """
+    means: Array | None = None
+    if targets.pairs is not None:
+        total = rows.sum(query_sums, np.add, targets, label="queries", record="means of queries")
+        means = total[:, 1:] / np.maximum(total[:, :1], 1e-300)
     found: TableSums = rows.sum(
-        sums_of_shard, add_sums, targets, text, gaps, label="table", record="table"
+        sums_of_shard,
+        operator.add,
+        targets,
+        rows.slices,
+        means,
+        text,
+        gaps,
+        label="table",
+        record="table",
     )
     return found
 
 
-def add_sums(left: TableSums, right: TableSums) -> TableSums:
-    """Add the sums of two shards."""
-    return left + right
+def query_sums(shard: Shard, targets: Targets) -> Array:
+    """Task: return the weight of each query, and its sums of y, of shape (queries, 1 + k)."""
+    total = np.zeros((len(targets.pairs.weight), 1 + targets.outputs))
+    with shard.naming():
+        for block in shard.source.blocks(ROWS):
+            w = np.ones(block.n_rows) if block.weight is None else block.weight
+            Y = encoded_targets(block, targets)
+            np.add.at(total, targets.codes(block), np.column_stack([w, w[:, None] * Y]))
+    return total
 
 
-def sums_of_shard(shard: Shard, targets: Targets, text: frozenset[str], gaps: bool) -> TableSums:
-    """Task: return the sums of a shard."""
+def sums_of_shard(
+    shard: Shard,
+    targets: Targets,
+    places: dict[int, slice],
+    means: Array | None,
+    text: frozenset[str],
+    gaps: bool,
+) -> TableSums:
+    """Task: return the sums of a shard; ``means`` are those of y by query."""
     source = shard.source
     total: TableSums | None = None
-    decimal = decimal_of(source)
+    decimal, numbers = decimal_of(source), shard.row_numbers(places)
     with shard.naming():
         for block in source.blocks(ROWS):
             table = with_text(as_table(block.X, source.feature_names), text)
             # Columns of an array are what they are, so no row of it has to leave its shard.
             sample = SAMPLE if isinstance(block.X, Table) else 0
             Y = encoded_targets(block, targets)
-            part = TableSums.of(table, block.weight, Y, block.start, gaps, sample, decimal)
+            Y = Y if means is None else Y - means[targets.codes(block)]
+            rows = identity_of(table, block, targets, numbers)
+            about = (block.start, gaps, sample, decimal, rows)
+            part = TableSums.of(table, block.weight, Y, *about)
             total = part if total is None else total + part
             shard.report("table", block.start + block.n_rows)
     assert total is not None
@@ -163,3 +207,17 @@ def encoded_targets(block: RowBlock, targets: Targets) -> Array:
     if block.y is None:
         return np.full((block.n_rows, targets.outputs), np.nan)
     return targets.encode(block.y, block.start)
+
+
+def identity_of(
+    table: Table, block: RowBlock, targets: Targets, numbers: Sequence[int] | Array
+) -> RowIdentity:
+    """Return what tells the rows of a block apart; ``numbers`` are those of all rows of its shard.
+
+    Encoded targets would not do: they are shifted by a mean that depends on the shards.
+    """
+    if block.y is None:
+        y = np.full((block.n_rows, targets.outputs), np.nan)
+    else:
+        y = targets.values(block.y, block.start)
+    return RowIdentity.of(table, y, numbers[block.start : block.start + block.n_rows])

@@ -35,13 +35,15 @@ class DateFormat(Enum):
     MONTH_SLASH = "month/day/year"
     #: 2/1/2024, 02/01/24
     DAY_SLASH = "day/month/year"
-    #: 02-01-2024
+    #: 02-01-2024, 02-01-24
     DAY_DASH = "day-month-year"
-    #: 01-02-2024
+    #: 01-02-2024, 01-02-24
     MONTH_DASH = "month-day-year"
+    #: 24-01-02
+    SHORT_ISO = "year (two digits)-month-day"
     #: 2.1.2024, 02.01.24
     DAY_DOT = "day.month.year"
-    #: 2 Jan 2024, 02-Jan-2024, 2nd January 2024
+    #: 2 Jan 2024, 02-Jan-2024, 02-Jan-24, 2nd January 2024
     DAY_NAME = "day month-name year"
     #: Jan 2, 2024
     NAME_DAY = "month-name day, year"
@@ -81,9 +83,10 @@ _ISO = _compiled(
 )
 _YEAR_SLASH = _compiled(rf"{_YEAR}/(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})")
 _SLASH = _compiled(rf"(?P<day>\d{{1,2}})/(?P<month>\d{{1,2}})/{_SHORT_YEAR}")
-_DASH = _compiled(rf"(?P<day>\d{{1,2}})-(?P<month>\d{{1,2}})-{_YEAR}")
+_DASH = _compiled(rf"(?P<day>\d{{1,2}})-(?P<month>\d{{1,2}})-{_SHORT_YEAR}")
+_SHORT_ISO = _compiled(r"(?P<year>\d\d)-(?P<month>\d\d)-(?P<day>\d\d)")
 _DOT = _compiled(rf"(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.{_SHORT_YEAR}")
-_DAY_NAME = _compiled(rf"{_DAY}(?P<separator>[- ]){_MONTH}(?P=separator){_YEAR}")
+_DAY_NAME = _compiled(rf"{_DAY}(?P<separator>[- ]){_MONTH}(?P=separator){_SHORT_YEAR}")
 _NAME_DAY = _compiled(rf"{_MONTH} {_DAY},? {_YEAR}")
 # Years 1000 to 2999, and two digits of a month: other pairs of numbers are more often codes.
 _YEAR_MONTH = _compiled(r"(?P<year>[12]\d{3})-(?P<month>\d\d)", "")
@@ -95,6 +98,7 @@ _PATTERNS: dict[re.Pattern[str], dict[DateFormat, bool]] = {
     _YEAR_SLASH: {DateFormat.YEAR_SLASH: False},
     _SLASH: {DateFormat.DAY_SLASH: False, DateFormat.MONTH_SLASH: True},
     _DASH: {DateFormat.DAY_DASH: False, DateFormat.MONTH_DASH: True},
+    _SHORT_ISO: {DateFormat.SHORT_ISO: False},
     _DOT: {DateFormat.DAY_DOT: False},
     _DAY_NAME: {DateFormat.DAY_NAME: False},
     _NAME_DAY: {DateFormat.NAME_DAY: False},
@@ -250,13 +254,12 @@ def formats_of(levels: Iterable[str]) -> frozenset[DateFormat]:
 
 
 def is_ambiguous(formats: frozenset[DateFormat]) -> bool:
-    """Whether both day before month and month before day fit a column, which the caller should say.
+    """Whether several orders of day, month and year fit a column, which the caller should say.
 
     >>> is_ambiguous(formats_of(["1/2/2024"])), is_ambiguous(formats_of(["1/2/2024", "13/2/2024"]))
     (True, False)
     """
-    # Both and no other: all formats, of a column without levels, are not ambiguous.
-    return any(len(both) == 2 and formats == set(both) for both in _PATTERNS.values())
+    return 1 < len(formats) < len(DateFormat)  # a column without levels has all
 
 
 def preferred_format(formats: frozenset[DateFormat]) -> DateFormat | None:
@@ -291,4 +294,25 @@ def parse_dates(levels: Iterable[str], format: DateFormat) -> Array:
     if matched.any():
         rows: list[Groups] = [match.groups() for match in matches if match is not None]
         dates[matched] = _Fields(pattern, rows).dates(swapped)
+    return dates
+
+
+def read_dates(levels: Sequence[str], format: DateFormat) -> Array:
+    """Return the dates of levels; in another format where this leaves no doubt, otherwise NaT.
+
+    Days and months are not swapped: where they are, other dates were misread without a word.
+
+    >>> dates = read_dates(["2024-01-02", "2.1.2024", "1/2/2024", "13/2/2024"], DateFormat.ISO)
+    >>> dates.astype("datetime64[D]").astype(str).tolist()
+    ['2024-01-02', '2024-01-02', 'NaT', '2024-02-13']
+    """
+    dates = parse_dates(levels, format)
+    for at in np.flatnonzero(np.isnat(dates)).tolist():
+        found = {
+            parse_dates([levels[at]], other)[0]
+            for other in formats_of([levels[at]])
+            if _BY_FORMAT[other][0] is not _BY_FORMAT[format][0]
+            and DateFormat.TIME not in (other, format)
+        }
+        dates[at] = found.pop() if len(found) == 1 else np.datetime64("NaT", "us")
     return dates

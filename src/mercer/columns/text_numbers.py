@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -248,3 +248,25 @@ def parse_numbers(levels: Iterable[str], style: NumberStyle) -> Array:
             values.append(math.nan)
     result = np.array(values, dtype=np.float64)
     return result / 100 if style.percent else result
+
+
+def read_numbers(levels: Sequence[str], style: NumberStyle) -> Array:
+    """Return the values of levels; in another style where this leaves no doubt, otherwise NaN.
+
+    A style that gives a sign of this one another meaning is not tried: where it is right, values
+    that can be read in both were misread without a word. Nor is one with other units, percent.
+
+    >>> read_numbers(["1.5", "0,5", "1,500", "1.234,5", "5 %"], NumberStyle())
+    array([1.5, 0.5, nan, nan, nan])
+    """
+    values = parse_numbers(levels, style)
+    for at in np.flatnonzero(np.isnan(values)).tolist():
+        found = {
+            float(parse_numbers([levels[at]], other)[0])
+            for other in styles_of([levels[at]])
+            if other.percent == style.percent
+            and other.decimal != style.thousands
+            and other.thousands != style.decimal
+        }
+        values[at] = found.pop() if len(found) == 1 else math.nan
+    return values

@@ -3,8 +3,7 @@
 from typing import Any
 
 from mercer.combine.average import Average
-from mercer.combine.combination import Combination
-from mercer.combine.exact_sum import ExactSum
+from mercer.combine.combination import Combination, ExactSum
 from mercer.combine.newton_rounds import NewtonRounds
 from mercer.combine.rounds import ConjugateRounds, Rounds
 from mercer.validation import from_alias
@@ -18,11 +17,9 @@ COMBINATIONS: dict[str, type[Any]] = {
 }
 
 
-def as_combination(combine: Any) -> Combination:
+def as_combination(combine: str | Combination) -> Combination:
     """Turn a name into a combination; pass objects through."""
-    found: Combination = from_alias(combine, COMBINATIONS, Combination, "combine")
-    found.check()
-    return found
+    return from_alias(combine, COMBINATIONS, Combination, "combine")
 
 
 __all__ = [

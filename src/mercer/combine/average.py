@@ -11,15 +11,17 @@ from mercer.bases import BasisTransformer, FullKernel
 from mercer.combine.combination import Combination, chosen_alpha, shard_plan
 from mercer.contracts import Array, Solution, Status
 from mercer.fit import fit, fit_basis
-from mercer.inference.fold_models import FoldModels
-from mercer.inference.leaving_out import Left, left_out_by
+from mercer.inference.predict_left_out import Left, left_out_by
+from mercer.leaving_out import FoldModels, LeaveOut
 from mercer.moments.by_fold import share_functions
 from mercer.moments.dealt_folds import DealtFolds
 from mercer.plan import Plan
-from mercer.request import ByPurpose, LeaveOut, Request
+from mercer.request import Request
 from mercer.result import Clock, Fit
+from mercer.rows.checked import lacks_labels
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
+from mercer.sampling import Deal
 from mercer.sampling.pooled_kernel import FEW, kernel_of_rows
 from mercer.solvers import Ridge
 from mercer.validation import check_flag, warn
@@ -71,11 +73,11 @@ class Average(Combination):
             else:
                 plan = replace(plan, may_widen=False, folds=request.folds)
                 shared = fit_basis(rows, request, plan)
-        asked = replace(request, progress=None, combination=None, dtype=request.shard_dtype)
+        by_shard = replace(request, progress=None, combination=None, dtype=request.shard_dtype)
         with clock.stage("shards"):
-            models: list[LocalModel] = rows.map(
+            models = rows.map(
                 model_of,
-                rows.share(asked),
+                rows.share(by_shard),
                 None if shared is None else share_functions(rows, shared, whitened=True),
                 None if shared is None else replace(plan, lanes=1),
                 label="shards",
@@ -112,12 +114,12 @@ def leave_shards_out(
     request: Request,
     basis: BasisTransformer | None,
     models: Sequence[LocalModel],
-    asked: LeaveOut,
+    leave_out: LeaveOut,
 ) -> Left | None:
     """Predict the rows of some shards by the average of the others: no model is fitted again."""
     assert basis is not None
     assert request.alpha is not None
-    groups = np.arange(len(models)) % min(asked.folds, len(models))
+    groups = np.arange(len(models)) % min(leave_out.folds, len(models))
     without = []
     for group in range(groups.max() + 1):
         coefficients, constant, _, _ = averaged(models, groups != group)
@@ -125,12 +127,13 @@ def leave_shards_out(
     numbers = np.arange(len(without))
     shards = dict(zip(rows.numbers, groups.tolist(), strict=True))
     coefficients, constant, _, _ = averaged(models)
+    deal = Deal(request.seeds.rows(), rows.slices)
     return left_out_by(
         rows,
         request.targets,
         basis,
-        replace(asked, one_row=False),
-        DealtFolds(len(without), None, request.seeds.rows(), numbers, shards=shards),
+        replace(leave_out, one_row=False),
+        DealtFolds(len(without), None, deal, numbers, shards=shards),
         (coefficients, constant),
         FoldModels.stacked(numbers.tolist(), without),
         request.alpha,
@@ -180,15 +183,13 @@ def model_of(
     with shard.naming():
         source = shard.source
         targets = request.targets.within(source)
-        assert isinstance(request.seeds, ByPurpose)
-        asked = replace(
-            request,
-            targets=targets,
-            seeds=request.seeds.shard(shard.number),
-            needs_sums=targets.pairs is not None,  # centered by query: no dual system
+        # Centered by query, or partly without labels: there is no dual system.
+        sums = targets.pairs is not None or (shared is None and lacks_labels(source, targets))
+        own = replace(
+            request, targets=targets, seeds=request.seeds.shard(shard.number), needs_sums=sums
         )
         planned = None if plan is None else (plan, request.solver or Ridge())
-        found = fit(RowSet.in_one_place(source), asked, planned, shared)
+        found = fit(RowSet.in_one_place(source), own, planned, shared)
     weight = found.weight
     if found.folds is not None:  # shards are weighted by their labelled rows
         weight = sum(fold.target_weight for fold in found.folds)

@@ -1,4 +1,4 @@
-"""The base class of combinations: scikit-learn parameters, validated before the fit."""
+"""The base class of combinations, and the exact sum, the same fit as with all rows in one place."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator
 
 from mercer.bases import BasisTransformer, Landmarks
 from mercer.fit import fit
+from mercer.growth import fit_growing
 from mercer.plan import Plan, Sized, make_plan, plan_fit
 from mercer.plan.cost import PILOT, pilot_of_shards
-from mercer.request import Request
+from mercer.request import Problem, Request
 from mercer.result import Clock, Fit, check_precision
 from mercer.rows.rowset import RowSet
 from mercer.solvers import Ridge
@@ -26,14 +27,17 @@ class Combination(BaseEstimator):
     local_basis = False
     #: Whether the model depends on how many shards there are.
     depends_on_shards = True
-    #: Whether all rows of a query must be in one shard.
-    keeps_queries_whole = False
+
+    @property
+    def keeps_queries_whole(self) -> bool:
+        """Whether all rows of a query must be in one shard."""
+        return False
 
     def check(self) -> None:
         """Validate the parameters."""
 
-    def check_request(self, request: Request) -> None:
-        """Raise ValueError, before the fit starts, if the combination cannot serve the request."""
+    def check_request(self, problem: Problem) -> None:
+        """Raise ValueError, before the fit starts, if the combination cannot serve the problem."""
 
     def fit(self, rows: RowSet, request: Request) -> Fit:
         """Fit one model to the rows of all shards."""
@@ -55,19 +59,18 @@ class Combination(BaseEstimator):
         )
         return check_precision(found)
 
-    def has_local_basis(self, request: Request) -> bool:
+    def has_local_basis(self, problem: Problem) -> bool:
         """Return whether shards have their own functions: by parameter, or by the kind of basis."""
-        asked = request.asked_basis()
-        return self.local_basis or (asked is not None and asked.local)
+        return self.local_basis or (problem.basis is not None and problem.basis.local)
 
 
-def refuse_local_basis(combination: Combination, request: Request) -> None:
+def refuse_local_basis(combination: Combination, problem: Problem) -> None:
     """Raise ValueError if the basis depends on the rows of a shard."""
-    asked = request.asked_basis()
-    if asked is not None and asked.local:
+    basis = problem.basis
+    if basis is not None and basis.local:
         raise ValueError(
             f"combine={named(combination)!r} needs functions that all shards share, but "
-            f"{type(asked).__name__} depends on the rows of each shard: use "
+            f"{type(basis).__name__} depends on the rows of each shard: use "
             f"combine='average', or basis='landmarks' or 'random_features'"
         )
 
@@ -91,24 +94,56 @@ def chosen_alpha(rows: RowSet, request: Request, plan: Plan) -> tuple[Request, d
     if request.solver is not None and request.solver.regularized_by_steps:
         return replace(request, alpha=0.0), {}
     basis = plan.basis
-    if basis.local:
+    if basis.local or basis.scores_at_alpha:
         chosen: BasisTransformer = Landmarks(min(PILOT, rows.n_rows))
     else:
         chosen = basis.resized(min(rows.n_rows, pilot_of_shards(plan.size)))
-    asked = replace(request, basis=chosen, solver=Ridge(), needs_sums=True)
-    pilot = fit(rows, asked, (make_plan(rows, asked), Ridge()))
+    smaller = replace(request, basis=chosen, solver=Ridge(), needs_sums=True)
+    pilot = fit(rows, smaller, (make_plan(rows, smaller), Ridge()))
     path = {"alphas": pilot.alphas, "scores": pilot.scores}
     return replace(request, alpha=pilot.alpha), path
 
 
 def shard_plan(rows: RowSet, request: Request, local: bool) -> Plan:
     """Return the plan for shared functions, or for the local functions of the largest shard."""
-    asked = replace(request, dtype=request.shard_dtype, alpha=request.alpha or 0.0)
+    request = replace(request, dtype=request.shard_dtype, alpha=request.alpha or 0.0)
     if local:
         largest = max(fact.rows for fact in rows.facts)
-        return plan_fit(Sized(largest, rows.n_features), replace(asked, needs_sums=False))[0]
-    if asked.solver is not None and asked.solver.needs == "products":
+        return plan_fit(Sized(largest, rows.n_features), replace(request, needs_sums=False))[0]
+    if request.solver is not None and request.solver.needs == "products":
         return plan_fit(
-            Sized(rows.n_rows, rows.n_features, rows.one_place), replace(asked, needs_sums=False)
+            Sized(rows.n_rows, rows.n_features, rows.one_place), replace(request, needs_sums=False)
         )[0]
-    return make_plan(rows, replace(asked, needs_sums=True))
+    return make_plan(rows, replace(request, needs_sums=True))
+
+
+class ExactSum(Combination):
+    """The exact solution for all rows, for any number of shards.
+
+    .. math:: S = \\sum_j S_j, \\qquad t = \\sum_j t_j
+
+    Moments are sums over rows, so those of the shards add up to those of all rows, and one solve
+    remains. Each shard sends its moments once, M ((M + 1) / 2 + k + 2) numbers and a few more: S is
+    symmetric, so it is sent as a triangle. For a solve by products a shard sends one vector per
+    step instead. A fit in one place is the sum over one shard.
+    """
+
+    label = "exact sum of moments"
+    alias = "sum"
+    depends_on_shards = False
+
+    def check_request(self, problem: Problem) -> None:
+        """Raise ValueError for a local basis; the exact kernel can be solved by products."""
+        basis, solver = problem.basis, problem.solver
+        by_products = solver is not None and solver.needs == "products"
+        if not (basis is not None and basis.dual and by_products):
+            refuse_local_basis(self, problem)
+
+    def fit(self, rows: RowSet, request: Request) -> Fit:
+        """Fit one model to the rows of all shards."""
+        found = fit_growing(rows, request)
+        if rows.one_place:
+            return found
+        by_products = "products" in found.plan.form
+        label = "exact sum of products" if by_products else self.label
+        return replace(found, combination=label)

@@ -20,7 +20,7 @@ from mercer.engines import ThreadEngine
 from mercer.fit import fit_basis
 from mercer.moments.by_fold import share_coordinates
 from mercer.plan import Plan, human_bytes
-from mercer.request import Request
+from mercer.request import Problem, Request
 from mercer.result import Clock, Fit
 from mercer.rows.rowset import RowSet
 from mercer.sampling.pooled_kernel import kernel_of_rows
@@ -82,29 +82,29 @@ class Rounds(Combination):
     in_function_space = False
 
     @property
-    def keeps_queries_whole(self) -> bool:  # type: ignore[override]
+    def keeps_queries_whole(self) -> bool:
         """Whether all rows of a query must be in one shard: if all its pairs count."""
         return self.pairs != WITHIN
 
-    def check_request(self, request: Request) -> None:
+    def check_request(self, problem: Problem) -> None:
         """Raise ValueError for solvers other than ridge and for an unsupported basis."""
-        asked = request.asked_basis()
-        exact = self.in_function_space and asked is not None and asked.dual
-        if self.pairs == WITHIN and not request.targets.ranks:
+        basis = problem.basis
+        exact = self.in_function_space and basis is not None and basis.dual
+        if self.pairs == WITHIN and not problem.ranks:
             raise ValueError(
                 f"pairs={WITHIN!r} is for rankings, which have pairs of rows: use a KernelRanker, "
                 f"or pairs='all'"
             )
         if not exact:
-            refuse_local_basis(self, request)
-        elif request.intercept and not request.targets.ranks:
+            refuse_local_basis(self, problem)
+        elif problem.intercept and not problem.ranks:
             raise ValueError(
                 "rounds with the full kernel cannot fit an intercept: use fit_intercept=False, or "
                 "basis='landmarks' or 'random_features'"
             )
-        elif request.alpha == 0:
+        elif problem.alpha == 0:
             raise ValueError("rounds with the full kernel need a positive alpha, got 0")
-        solver = request.solver
+        solver = problem.solver
         if solver is not None and (solver.needs != "matrix" or solver.cuts_off):
             raise ValueError(
                 "rounds solve the ridge problem of all rows: use solver='ridge' with "

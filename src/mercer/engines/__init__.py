@@ -1,11 +1,16 @@
 """Engines run tasks in this thread, in threads of this process, or on a Dask cluster."""
 
-from mercer.engines.choice import as_engine
 from mercer.engines.communication import Communication, Exchange, count_numbers
-from mercer.engines.in_place import InPlaceEngine
-from mercer.engines.local import Lanes, available_cores, blas_threads
-from mercer.engines.threads import ThreadEngine
-from mercer.engines.tree import tree_sum
+from mercer.engines.in_place import InPlaceEngine, tree_sum
+from mercer.engines.local import (
+    Lanes,
+    available_cores,
+    blas_threads,
+    in_order,
+    one_core,
+    threads_for,
+)
+from mercer.engines.threads import ThreadEngine, as_engine
 
 __all__ = [
     "Communication",
@@ -17,5 +22,8 @@ __all__ = [
     "available_cores",
     "blas_threads",
     "count_numbers",
+    "in_order",
+    "one_core",
+    "threads_for",
     "tree_sum",
 ]

@@ -1,7 +1,7 @@
 """Items of a cluster in bundles: a few items a task, because sending a task takes milliseconds.
 
 Bundles are consecutive items, and as many as a power of two: the sum over a bundle is then a branch
-of the tree of all items (:mod:`mercer.engines.tree`), so the result does not depend on their size.
+of the tree of all items (:func:`~mercer.engines.in_place.tree_sum`), whatever their size.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.engines.tree import tree_sum
+from mercer.contracts import T
+from mercer.engines.in_place import tree_sum
 
 #: Items are bundled as long as every thread of the cluster has this many bundles: workers stay
 #: busy to the end, and a lost worker costs little.
@@ -80,14 +81,14 @@ def grouped(items: Sequence[Any]) -> tuple[list[list[int]], int]:
     return [list(range(start, min(start + size, count))) for start in range(0, count, size)], size
 
 
-def listed(*items: Any) -> list[Any]:
+def listed(*items: T) -> list[T]:
     """Task: return a bundle."""
     return list(items)
 
 
 def results_of(
-    bundles: list[Any], places: list[tuple[int, int]], task: Callable[..., Any], *common: Any
-) -> list[Any]:
+    bundles: list[Any], places: list[tuple[int, int]], task: Callable[..., T], *common: object
+) -> list[T]:
     """Task: return the results of a task, item by item."""
     return [task(bundles[bundle][place], *common) for bundle, place in places]
 
@@ -95,10 +96,10 @@ def results_of(
 def sum_of(
     bundles: list[Any],
     places: list[tuple[int, int]],
-    task: Callable[..., Any],
-    add: Callable[[Any, Any], Any],
-    *common: Any,
-) -> Any:
+    task: Callable[..., T],
+    add: Callable[[T, T], T],
+    *common: object,
+) -> T:
     """Task: return the sum of the results of a task."""
     parts = (task(bundles[bundle][place], *common) for bundle, place in places)
     return tree_sum(parts, add)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +60,7 @@ class Communication:
         return "\n".join([*lines, total])
 
 
-def count_numbers(value: Any) -> int:
+def count_numbers(value: object) -> int:
     """Count the numbers in nested arrays.
 
     >>> count_numbers({"a": np.zeros((2, 3)), "b": [1.0, None, "text"]})

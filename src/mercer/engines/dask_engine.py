@@ -11,14 +11,15 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from concurrent.futures import wait as wait_for
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import dask
 import numpy as np
 from distributed import CancelledError, Client, Future, KilledWorker, wait
 
-from mercer.contracts import ShardProgress
+from mercer.contracts import ShardProgress, T
 from mercer.engines.bundles import (
     Bundled,
     Group,
@@ -29,8 +30,16 @@ from mercer.engines.bundles import (
     sum_of,
     workers_of,
 )
-from mercer.engines.dask_watch import CHECK, Watch
-from mercer.engines.dask_welcome import welcome
+from mercer.engines.dask_cluster import (
+    CHECK,
+    PREFIX,
+    Watch,
+    check_client,
+    connected,
+    started,
+    welcome,
+    within,
+)
 from mercer.engines.threads import on_one_core
 from mercer.validation import EngineError, check_number
 
@@ -83,7 +92,8 @@ class DaskEngine:
         self.known: set[str] = set()  # addresses of workers that have imported mercer
         self._welcomed = -np.inf
         self._owned = not isinstance(client, Client)
-        self.client = connected(client, connect) if self._owned else client
+        self.client: Client = connected(client, connect) if self._owned else client
+        check_client(self.client)
 
     def __repr__(self) -> str:
         return f"DaskEngine({self.client.scheduler.address!r})"
@@ -98,10 +108,15 @@ class DaskEngine:
         """The number of tasks that run at a time: the threads of all current workers."""
         return max(1, sum(self._threads().values()))
 
+    def _workers(self) -> dict[str, Any]:
+        """Return what the scheduler knows of every worker, by its address."""
+        check_client(self.client)
+        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return found
+
     def _threads(self) -> dict[str, int]:
         """Return the threads of every worker, by its address."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"]
-        return {address: int(worker["nthreads"]) for address, worker in workers.items()}
+        return {address: int(worker["nthreads"]) for address, worker in self._workers().items()}
 
     @property
     def task_memory(self) -> int | None:
@@ -109,11 +124,10 @@ class DaskEngine:
 
         At 70 % Dask spills results to disk, and at 80 % it pauses the worker.
         """
-        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         shares = [
             max(FULL * w["memory_limit"] - max(w["metrics"].get("memory", 0), LOADED), LOADED / 5)
             / w["nthreads"]
-            for w in workers
+            for w in self._workers().values()
             if w.get("memory_limit")
         ]
         return int(min(shares)) if shares else None
@@ -141,13 +155,15 @@ class DaskEngine:
             placed += [Bundled(bundle, place, size, worker) for place in range(len(some))]
         return placed
 
-    def share(self, value: Any) -> Future:
+    def share(self, value: object) -> Future:
         """Return a future of a value, kept by the scheduler and copied between workers."""
         self._welcome()
         (found,) = self._submit(_same, [[value]], "share")
         return found
 
-    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Bundled]:
+    def hold(
+        self, task: Callable[..., Any], items: Sequence[Any], *common: object
+    ) -> list[Bundled]:
         """Run a task over items and leave each result on its worker."""
         groups, size = grouped(items)
         bundles = self._over(results_of, items, groups, task, common, _name(task))
@@ -159,12 +175,12 @@ class DaskEngine:
 
     def map(
         self,
-        task: Callable[..., Any],
-        items: Sequence[Any],
-        *common: Any,
+        task: Callable[..., T],
+        items: Sequence[object],
+        *common: object,
         label: str = "",
         light: bool = False,
-    ) -> list[Any]:
+    ) -> list[T]:
         """Run a task over items; return the results, in the order of the items.
 
         Light tasks on the same worker are sent together.
@@ -173,7 +189,7 @@ class DaskEngine:
         if light and len(groups) > 1:
             groups = self._neighbors(items, groups)
         futures = self._over(results_of, items, groups, task, common, _name(task))
-        found = [None] * len(items)
+        found: list[Any] = [None] * len(items)
         try:
             self._wait(futures, label, futures[:], [len(group) for group in groups])
             parts = self._taken(futures, label)
@@ -196,12 +212,12 @@ class DaskEngine:
 
     def reduce(
         self,
-        task: Callable[..., Any],
-        add: Callable[[Any, Any], Any],
-        items: Sequence[Any],
-        *common: Any,
+        task: Callable[..., T],
+        add: Callable[[T, T], T],
+        items: Sequence[object],
+        *common: object,
         label: str = "",
-    ) -> Any:
+    ) -> T:
         """Run a task over items and add the results on the workers, as a tree of fixed shape."""
         groups, _ = grouped(items)
         parts = self._over(sum_of, items, groups, task, (add, *common), _name(task))
@@ -214,13 +230,14 @@ class DaskEngine:
         try:
             # Only the root is kept to the end: parts are released as they are added.
             self._wait(sums, label, parts, [len(group) for group in groups])
-            (total,) = self._taken(sums, label)
+            total: T = self._taken(sums, label)[0]
             return total
         finally:
             self._cancel(sums)
 
     def _welcome(self) -> None:
-        """Check the versions of workers that are new, every few seconds."""
+        """Check the client, and every few seconds the versions of workers that are new."""
+        check_client(self.client)
         if time.monotonic() - self._welcomed > CHECK:
             welcome(self.client, self.known, self.patience)
             self._welcomed = time.monotonic()
@@ -253,9 +270,9 @@ class DaskEngine:
 
         ``where`` has the worker that each task prefers; others may take it.
         """
-        name = f"mercer-{label}-{uuid.uuid4().hex}"
+        name = f"{PREFIX}{label}-{uuid.uuid4().hex}"
         keys = [f"{name}-{number}" for number in range(len(columns[0]))]
-        wishes: Any = nullcontext()
+        wishes: AbstractContextManager[object] = nullcontext()
         if where and all(where):
             preferred = {key: [worker] for key, worker in zip(keys, where, strict=True)}
             wishes = dask.annotate(workers=preferred.get, allow_other_workers=True)
@@ -277,8 +294,7 @@ class DaskEngine:
         total, pending, reported = sum(sizes), futures, -1
         watch = Watch(self)
         while pending:
-            with self.client.as_current(), suppress(TimeoutError, CancelledError):
-                wait(pending, timeout=LOOK)
+            within(self.client, LOOK, _all_done(self.client, pending))
             for future in pending:
                 self._check(future, label)
             pending = [future for future in pending if future.status != "finished"]
@@ -290,25 +306,30 @@ class DaskEngine:
             reported = done
 
     def _taken(self, futures: list[Future], label: str) -> list[Any]:
-        """Fetch results; they are recomputed if their worker has just been lost."""
-        watch = Watch(self)
+        """Fetch results; they are recomputed if their worker has just been lost.
+
+        A request is never cancelled, however long it takes: Dask joins later ones to it, which
+        would all be cancelled with it.
+        """
+        watch, request = Watch(self), None
         while True:
-            try:
-                found: list[Any] = self.client.sync(
-                    self.client._gather, futures, callback_timeout=CHECK
-                )
-                return found
-            except TimeoutError:
-                watch.look(False)
-            except (CancelledError, KilledWorker):
-                for future in futures:
-                    self._check(future, label)
-                raise
+            request = request or started(self.client, self.client._gather(futures))
+            wait_for([request], timeout=CHECK)
+            if request.done():
+                with suppress(CancelledError, KilledWorker, OSError):
+                    found: list[Any] = request.result()
+                    return found
+                request = None
+                time.sleep(LOOK)
+            for future in futures:
+                self._check(future, label)
+            watch.look(False)
 
     def _check(self, future: Future, label: str) -> None:
         """Raise the exception of a task; raise EngineError if the cluster failed."""
         if future.status in ("finished", "pending", "lost"):  # what a worker lost is made again
             return
+        label = label or str(future.key).removeprefix(PREFIX).rsplit("-", 2)[0]
         if future.status == "error":
             error = future.exception(timeout=CONNECT)
             if isinstance(error, KilledWorker):
@@ -324,23 +345,19 @@ class DaskEngine:
         )
 
     def _cancel(self, futures: list[Future]) -> None:
-        left = [future for future in futures if future.status in ("pending", "lost")]
+        left = [future for future in futures if future.status in ("pending", "lost", "error")]
         if left and self.client.status == "running":
             self.client.cancel(left, force=True)
 
 
-def connected(address: Any, seconds: float) -> Client:
-    """Return a client of a scheduler; raise EngineError if it cannot be reached."""
-    try:
-        return Client(address, timeout=seconds, set_as_default=False)
-    except (OSError, TimeoutError) as error:
-        raise EngineError(
-            f"could not connect to a Dask scheduler at {address!r} within {seconds:g} s: check the "
-            f"address, and that 'dask scheduler' is running"
-        ) from error
+async def _all_done(client: Client, pending: list[Future]) -> None:
+    """Wait until all futures are done: one after the other, so that few tasks wait on the loop."""
+    with client.as_current(), suppress(CancelledError):
+        for future in pending:
+            await wait([future])
 
 
-def _same(value: Any) -> Any:
+def _same(value: T) -> T:
     return value
 
 

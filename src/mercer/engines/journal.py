@@ -15,9 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mercer.contracts import Engine, ShardProgress
-from mercer.engines.tree import tree_sum
+from mercer.contracts import Engine, ShardProgress, T
+from mercer.engines.in_place import tree_sum
 from mercer.storage import (
+    UNREADABLE,
     LibraryRecords,
     atomic_path,
     check_regular,
@@ -28,11 +29,9 @@ from mercer.storage import (
 )
 from mercer.validation import warn
 
-FORMAT = 4
+FORMAT = 6
 #: The longest header in bytes: it has three short entries.
 LONGEST_HEADER = 10_000
-#: Errors of a part that cannot be read.
-UNREADABLE = (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 #: Number of shards whose sum is written together; a power of two, to keep the shape of the tree.
 PART = 16
 
@@ -52,7 +51,7 @@ class Journal:
         A fingerprint that must be equal for a fit to resume.
     """
 
-    def __init__(self, engine: Engine, folder: Any, seed: int, identity: str) -> None:
+    def __init__(self, engine: Engine, folder: str | Path, seed: int, identity: str) -> None:
         self._engine, self._folder, self._order = engine, Path(folder).expanduser(), 0
         if self._folder.exists() and not self._folder.is_dir():
             raise ValueError(f"checkpoint must be a folder, got the file {self._folder}")
@@ -93,44 +92,43 @@ class Journal:
         """Bytes available to a task, if known."""
         return getattr(self._engine, "task_memory", None)
 
-    def place(self, items: Sequence[Any]) -> list[Any]:
+    def place(self, items: Sequence[object]) -> list[Any]:
         """Return references to items."""
         return self._engine.place(items)
 
-    def share(self, value: Any) -> Any:
+    def share(self, value: object) -> Any:
         """Return a value that is sent once."""
         return self._engine.share(value)
 
-    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: Any) -> list[Any]:
+    def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: object) -> list[Any]:
         """Defer a task over items until a result of it is needed."""
         results = _Later(lambda: self._engine.hold(task, _now(items), *common))
         return [_Item(results, number) for number in range(len(items))]
 
     def map(
         self,
-        task: Callable[..., Any],
-        items: Sequence[Any],
-        *common: Any,
+        task: Callable[..., T],
+        items: Sequence[object],
+        *common: object,
         label: str = "",
         light: bool = False,
-    ) -> list[Any]:
+    ) -> list[T]:
         """Run a task over items, or read its results from the journal."""
-        found: list[Any] = self._kept(
+        return self._kept(
             task, lambda: self._engine.map(task, _now(items), *common, label=label, light=light)
         )
-        return found
 
     def reduce(
         self,
-        task: Callable[..., Any],
-        add: Callable[[Any, Any], Any],
-        items: Sequence[Any],
-        *common: Any,
+        task: Callable[..., T],
+        add: Callable[[T, T], T],
+        items: Sequence[object],
+        *common: object,
         label: str = "",
-    ) -> Any:
+    ) -> T:
         """Run a task over items and add the results, or read parts of the sum from the journal."""
 
-        def part(start: int) -> Any:
+        def part(start: int) -> T:
             some = _now(items)[start : start + PART]
             return self._kept(
                 task, lambda: self._engine.reduce(task, add, some, *common, label=label)
@@ -138,7 +136,7 @@ class Journal:
 
         return tree_sum((part(start) for start in range(0, len(items), PART)), add)
 
-    def _kept(self, task: Callable[..., Any], make: Callable[[], Any]) -> Any:
+    def _kept(self, task: Callable[..., object], make: Callable[[], T]) -> T:
         """Return the next result from the journal, or compute and write it."""
         name = f"{self._order:05d}-{getattr(task, '__name__', 'task')}"
         self._order += 1
@@ -146,8 +144,9 @@ class Journal:
         owner = f"{self._identity} {name}"
         if path.exists():
             try:
-                return load_value(path, LibraryRecords(), owner)
-            except UNREADABLE as error:
+                found: T = load_value(path, LibraryRecords(), owner)
+                return found
+            except (OSError, *UNREADABLE) as error:
                 warn(f"{path} of the checkpoint is damaged, so it is computed again ({error})")
         value = make()
         save_value(value, path, LibraryRecords(), "a checkpoint", owner)

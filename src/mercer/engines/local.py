@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -18,10 +18,19 @@ import joblib
 import scipy.linalg  # noqa: F401  (loads the BLAS that _controller must find)
 from threadpoolctl import ThreadpoolController
 
-_here = threading.local()
+#: From this order on, matrices are reduced and decomposed on all cores.
+THREADED = 2500
+
+
+class _Here(threading.local):
+    one_core = False
+
+
+_here = _Here()
 
 Item = TypeVar("Item")
 Accumulator = TypeVar("Accumulator")
+Result = TypeVar("Result")
 
 
 def available_cores() -> int:
@@ -29,13 +38,13 @@ def available_cores() -> int:
 
     "All" respects CPU affinity, cgroups and ``LOKY_MAX_CPU_COUNT``.
     """
-    return 1 if getattr(_here, "one_core", False) else max(1, int(joblib.cpu_count()))
+    return 1 if _here.one_core else max(1, int(joblib.cpu_count()))
 
 
 @contextmanager
 def one_core() -> Iterator[None]:
     """Limit this thread to one core inside the context."""
-    before = getattr(_here, "one_core", False)
+    before = _here.one_core
     _here.one_core = True
     try:
         yield
@@ -48,6 +57,15 @@ def blas_threads(number: int) -> Iterator[None]:
     """Limit BLAS to ``number`` threads per call inside the context."""
     with _controller().limit(limits=max(1, number), user_api="blas"):
         yield
+
+
+def threads_for(order: int) -> AbstractContextManager[None]:
+    """Let BLAS use all cores for matrices of this order, or one core if they are small.
+
+    For those more threads save half a second, and on a busy machine they wait for each other:
+    beside 20 other processes, eigenvectors of order 2000 took 17 s on two cores and 4 s on one.
+    """
+    return blas_threads(available_cores() if order >= THREADED else 1)
 
 
 @lru_cache(maxsize=1)
@@ -122,3 +140,31 @@ class Lanes(Generic[Accumulator]):
                 for _, future in waiting:
                     future.cancel()
         return accumulators
+
+
+def in_order(
+    make: Callable[[], Accumulator],
+    items: Iterable[Item],
+    task: Callable[[Accumulator, Item], Result],
+    count: int | None = None,
+    done: Callable[[Item], object] | None = None,
+) -> list[Result]:
+    """Return ``task(workspace, item)`` for every item, in their order; each lane has a workspace.
+
+    >>> in_order(list, range(5), lambda workspace, i: i * i, 2)
+    [0, 1, 4, 9, 16]
+    """
+
+    def step(lane: tuple[Accumulator, dict[int, Result]], numbered: tuple[int, Item]) -> None:
+        number, item = numbered
+        lane[1][number] = task(lane[0], item)
+
+    def finished(numbered: tuple[int, Item]) -> None:
+        if done is not None:
+            done(numbered[1])
+
+    lanes: Lanes[tuple[Accumulator, dict[int, Result]]] = Lanes(lambda: (make(), {}), count)
+    found: dict[int, Result] = {}
+    for _, results in lanes.run(enumerate(items), step, finished):
+        found |= results
+    return [found[number] for number in range(len(found))]

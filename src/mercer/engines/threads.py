@@ -1,12 +1,13 @@
-"""Run tasks on threads of this process: the default engine."""
+"""Run tasks on threads of this process, which is the default, or on what ``engine=`` names."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
+from mercer.contracts import Engine, T
 from mercer.engines.in_place import InPlaceEngine
 from mercer.engines.local import available_cores, blas_threads, one_core
 from mercer.validation import check_count
@@ -44,14 +45,14 @@ class ThreadEngine(InPlaceEngine):
 
     def _results(
         self,
-        task: Callable[..., Any],
-        items: Sequence[Any],
-        common: tuple[Any, ...],
+        task: Callable[..., T],
+        items: Sequence[object],
+        common: tuple[object, ...],
         label: str,
-    ) -> Iterator[Any]:
+    ) -> Iterator[T]:
         """Yield results in order; only a few are computed ahead, to limit memory."""
         workers = max(1, min(self.width, len(items)))
-        waiting: deque[Future[Any]] = deque()
+        waiting: deque[Future[T]] = deque()
         with (
             blas_threads(1),  # one core each, and bit-identical to a cluster worker
             ThreadPoolExecutor(workers, thread_name_prefix="mercer-shard") as pool,
@@ -70,7 +71,37 @@ class ThreadEngine(InPlaceEngine):
                     future.cancel()
 
 
-def on_one_core(task: Callable[..., Any], *arguments: Any) -> Any:
+def on_one_core(task: Callable[..., T], *arguments: object) -> T:
     """Run a task on one core, because other tasks use the other cores."""
     with one_core():
         return task(*arguments)
+
+
+def as_engine(engine: Any) -> Engine:
+    """Return an engine: threads for None, Dask for a client, a cluster or an address.
+
+    >>> as_engine(None)
+    ThreadEngine(workers=None)
+    """
+    if engine is None:
+        return ThreadEngine()
+    if hasattr(engine, "reduce") and hasattr(engine, "place"):
+        return cast(Engine, engine)
+    if isinstance(engine, str) and "://" not in engine:
+        raise ValueError(
+            f"engine must be None, a dask.distributed Client or the address of a scheduler such "
+            f"as 'tcp://10.0.0.1:8786', got {engine!r}"
+        )
+    if not isinstance(engine, str) and not hasattr(engine, "scheduler_info"):
+        raise TypeError(
+            f"engine must be None, a dask.distributed Client, a cluster or the address of a "
+            f"scheduler, got {type(engine).__name__}"
+        )
+    try:
+        from mercer.engines.dask_engine import DaskEngine
+    except ImportError as error:
+        raise ImportError(
+            f"a cluster requires Dask, which is not installed: try pip install 'mercer[dask]' "
+            f"({error})"
+        ) from error
+    return DaskEngine(engine)

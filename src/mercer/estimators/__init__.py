@@ -1,43 +1,31 @@
 """Estimators with scikit-learn's interface."""
 
-from mercer.estimators.active_learner import ActiveLearner
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
 from mercer.estimators.classifier import KernelClassifier
-from mercer.estimators.error_parts_display import ErrorPartsDisplay
-from mercer.estimators.explanation import Explanation
-from mercer.estimators.fit_plan import FitPlan
-from mercer.estimators.interval_display import IntervalDisplay
 from mercer.estimators.kernel_estimator import KernelEstimator
-from mercer.estimators.labeller import ImportanceLabeller
-from mercer.estimators.leverage_display import ResidualLeverageDisplay
-from mercer.estimators.metric_display import MetricDisplay
-from mercer.estimators.path_display import SolverPathDisplay
-from mercer.estimators.plan_display import PlanDisplay
 from mercer.estimators.ranker import KernelRanker
 from mercer.estimators.regressor import KernelRegressor
-from mercer.estimators.reliability_display import ReliabilityDisplay
-from mercer.estimators.rows_curve_display import RowsCurveDisplay
-from mercer.estimators.search_display import SearchDisplay
-from mercer.estimators.size_path_display import SizePathDisplay
-from mercer.estimators.summary import Summary
+from mercer.report import Summary
+from mercer.theory.fit_plan import FitPlan
 
 __all__ = [
-    "ActiveLearner",
-    "ErrorPartsDisplay",
-    "Explanation",
     "FitPlan",
-    "ImportanceLabeller",
-    "IntervalDisplay",
     "KernelClassifier",
     "KernelEstimator",
     "KernelRanker",
     "KernelRegressor",
-    "MetricDisplay",
-    "PlanDisplay",
-    "ReliabilityDisplay",
-    "ResidualLeverageDisplay",
-    "RowsCurveDisplay",
-    "SearchDisplay",
-    "SizePathDisplay",
-    "SolverPathDisplay",
     "Summary",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return what had its place here before it got a folder of its own."""
+    for folder in ("displays", "explain", "labelling"):
+        found = getattr(import_module(f"mercer.{folder}"), name, None)
+        if found is not None:
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

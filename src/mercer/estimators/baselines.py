@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
@@ -15,12 +15,12 @@ from sklearn.utils.validation import (
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.contracts import Array
+from mercer.estimators.fitted import Fitted
+from mercer.estimators.parameters import Values
 from mercer.estimators.regressor import KernelRegressor
-from mercer.estimators.unlabelled import columns_of
-from mercer.estimators.weighing import with_alpha_times
 from mercer.kernels import Kernel, as_kernel
-from mercer.request import Request
-from mercer.result import Fit
+from mercer.opening.fit_input import columns_of
+from mercer.request import Problem
 from mercer.validation import check_count
 
 
@@ -72,13 +72,13 @@ class TruncatedRidge(KernelRegressor):
         self.bound_ = np.abs(y).max(axis=0)
         return self
 
-    def _request(self, targets: Any) -> Request:
-        """Return the parameters, with penalties relative to the mean over the prefix."""
-        return with_alpha_times(super()._request(targets), self._ratio)
+    def _problem(self, values: Values, ranks: bool = False) -> Problem:
+        """Return what is solved, with penalties relative to the mean over the prefix."""
+        return super()._problem(values, ranks).with_alpha_times(self._ratio)
 
-    def _adopt(self, found: Fit) -> None:
+    def _take(self, known: Fitted) -> None:
         """Set the fitted attributes, with penalties relative to the mean over all rows."""
-        super()._adopt(found)
+        super()._take(known)
         self.alpha_ /= self._ratio
         if self.cv_results_ is not None:
             self.cv_results_["alpha"] = self.cv_results_["alpha"] / self._ratio
@@ -141,17 +141,17 @@ class EigenfunctionRegressor(RegressorMixin, BaseEstimator):
                     f"X_unlabelled must have the {X.shape[1]} columns of X, got {columns_of(more)}"
                 )
             rows = np.vstack([X, more])
-        self.basis_ = as_basis(self.basis).set_params(kernel=as_kernel(self.kernel))
+        self.basis_ = clone(as_basis(self.basis)).set_params(kernel=as_kernel(self.kernel))
         if self.basis_.random_state is None:
             self.basis_.set_params(random_state=self.random_state)
         Z = self.basis_.fit_transform(rows)
         _, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
         self.directions_ = vectors[:, ::-1][:, : self.n_functions]
         G = Z[: len(X)] @ self.directions_
-        self.coef_, *_ = np.linalg.lstsq(G, y, rcond=None)
+        self.coefficients_, *_ = np.linalg.lstsq(G, y, rcond=None)
         return self
 
     def predict(self, X: Any) -> Array:
         """Return f(x) for every row."""
         check_is_fitted(self)
-        return np.asarray(self.basis_.transform(X) @ self.directions_ @ self.coef_)
+        return np.asarray(self.basis_.transform(X) @ self.directions_ @ self.coefficients_)

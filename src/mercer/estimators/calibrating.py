@@ -1,24 +1,30 @@
-"""From scores of rows that a model has not seen to its map of probabilities."""
+"""From scores of rows that a model has not seen to its map of probabilities, or of preferences."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.estimators.inputs import Given, read_rows
 from mercer.estimators.predicting import values_of
-from mercer.estimators.target_kinds import Classes
 from mercer.inference.calibration import chosen_map, classes_of
 from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.preferences import PreferenceMap, fit_preferences, pairs_within
 from mercer.inference.probability_map import NAMES, ProbabilityMap
 from mercer.inference.reliability import Reliability, reliability_of
+from mercer.opening.fit_input import FitInput
+from mercer.opening.rows_to_predict import rows_with_targets
 from mercer.result import Fit
 from mercer.rows.labels import missing
-from mercer.validation import check_choice
+from mercer.storage.state import OneOf, Part, State
+from mercer.targets.class_targets import Classes, ClassTargets
+from mercer.targets.rank_targets import RankTargets
+
+if TYPE_CHECKING:
+    from mercer.estimators.kernel_estimator import KernelEstimator
 
 #: Rows of y read at a time.
 ROWS = 65_536
@@ -38,19 +44,14 @@ class Calibration:
         Which rows these are: "left out" of the fit, or "held out" and given to ``calibrate``.
     """
 
+    state = State(
+        map=Part(ProbabilityMap, "classes", must="the map must be of probabilities, got {kind}"),
+        reliability=Part(Reliability, "classes", must="reliability must be one, got {kind}"),
+        rows=OneOf(["left out", "held out"]),
+    )
     map: ProbabilityMap
     reliability: Reliability
     rows: str
-
-    def check_state(self, classes: int) -> None:
-        """Raise ValueError if what was read from a file is inconsistent."""
-        if not isinstance(self.map, ProbabilityMap):
-            raise ValueError(f"the map must be of probabilities, got {type(self.map).__name__}")
-        if not isinstance(self.reliability, Reliability):
-            raise ValueError(f"reliability must be one, got {type(self.reliability).__name__}")
-        self.map.check_state(classes)
-        self.reliability.check_state(classes)
-        check_choice(self.rows, "rows", ["left out", "held out"])
 
     def describe(self) -> str:
         """Return the map and its scores as one line of a summary."""
@@ -59,12 +60,6 @@ class Calibration:
             f"{self.map.describe()} ({found.n_rows:,} rows {self.rows}: log loss "
             f"{found.log_loss:.4g}, Brier score {found.brier:.4g})"
         )
-
-
-def check_calibration(calibration: Any) -> None:
-    """Raise an error unless calibration is None or the name of a map."""
-    if calibration is not None:
-        check_choice(calibration, "calibration", list(NAMES))
 
 
 def calibrated(
@@ -109,9 +104,11 @@ class Seen:
     weight: Array
 
 
-def seen_rows(model: Any, given: Given) -> Seen:
+def seen_rows(model: KernelEstimator, given: FitInput) -> Seen:
     """Return what a model says of rows, and their classes."""
-    source = read_rows(model, Classes(model._targets), given, reset=False).source
+    targets = model._targets
+    assert isinstance(targets, ClassTargets)
+    source = rows_with_targets(model, given, Classes(targets))
     y = np.concatenate(list(source.targets(ROWS)))
     parts = [
         np.ones(block.n_rows) if block.weight is None else block.weight
@@ -121,11 +118,11 @@ def seen_rows(model: Any, given: Given) -> Seen:
     counts = ~missing(y) & (weight > 0)
     if not counts.any():
         raise ValueError("rows with a label and a positive weight are needed, got none")
-    codes = classes_of(model._targets.encode(y, 0)[counts])
+    codes = classes_of(targets.encode(y, 0)[counts])
     return Seen(values_of(model, source)[counts], codes, weight[counts])
 
 
-def calibration_by(model: Any, given: Given) -> Calibration:
+def calibration_by(model: KernelEstimator, given: FitInput) -> Calibration:
     """Return the map of a model by rows that it has not seen."""
     seen = seen_rows(model, given)
     name = "auto" if model.calibration is None else model.calibration
@@ -133,7 +130,30 @@ def calibration_by(model: Any, given: Given) -> Calibration:
     return calibrated(name, seen.values, seen.codes, seen.weight, fold, "held out")
 
 
-def reliability_by(model: Any, given: Given) -> Reliability:
+def reliability_by(model: KernelEstimator, given: FitInput) -> Reliability:
     """Return how good the probabilities of a model are on rows that it has not seen."""
     seen = seen_rows(model, given)
     return reliability_of(model._log_probabilities(seen.values), seen.codes, seen.weight)
+
+
+def preferences_of(found: Fit, targets: RankTargets, calibration: Any) -> PreferenceMap | None:
+    """Return the map of a fit by its own left-out rows; None without pairs, or if it is off.
+
+    They have then served their purpose, and are dropped.
+    Rows are compared within queries, and only if one model has seen neither of them.
+    """
+    record: LeftOutRows | None = found.left_out
+    found.left_out = None
+    if calibration is None or record is None:
+        return None
+    query = np.zeros(len(record.fold), dtype=int) if record.query is None else record.query
+    _, groups = np.unique(np.stack([query, record.fold]), axis=1, return_inverse=True)
+    pairs = pairs_within(
+        groups.ravel(),
+        record.values[:, 0] * targets.scale[0],  # in the units of predictions
+        record.targets[:, 0],
+        record.weight,
+        by_group=targets.by_query and targets.weighting == "query",
+        seed=targets.seed,
+    )
+    return fit_preferences(pairs)

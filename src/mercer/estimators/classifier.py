@@ -13,22 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array, Targets
-from mercer.estimators.availability import can_add_rows
+from mercer.estimators.adding_rows import can_add_rows, with_given
 from mercer.estimators.calibrating import Calibration, calibration_by, calibration_of
-from mercer.estimators.explaining import explain, explained_class
-from mercer.estimators.inputs import Given
-from mercer.estimators.kernel_estimator import KernelEstimator
-from mercer.estimators.locking import one_at_a_time
+from mercer.estimators.fitted import Fitted
+from mercer.estimators.kernel_estimator import KernelEstimator, one_at_a_time
 from mercer.estimators.planning import plan
-from mercer.estimators.predicting import staged_values
-from mercer.estimators.target_kinds import Classes
-from mercer.estimators.targets import ClassTargets
+from mercer.estimators.predicting import by_partition, staged_values
+from mercer.explain.explaining import explain, explained_class
 from mercer.inference.probability_map import by_class
 from mercer.kernels import Kernel
-from mercer.request import LeaveOut
+from mercer.leaving_out import LeaveOut
+from mercer.opening.fit_input import FitInput
 from mercer.result import Fit
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
+from mercer.targets.class_targets import Classes, ClassTargets
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -66,7 +65,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         The map, and how good its probabilities are on rows that were left out; None if it is off,
         if the fit has no such rows, and after rows were added or forgotten
         (:meth:`calibrate` fits a new one).
-    alpha_, cv_results_, effective_dimension_, basis_, kernel_, coef_, intercept_, moments_, fit_
+    alpha_, cv_results_, effective_dimension_, basis_, kernel_, dual_coef_, coef_, intercept_
+        As in :class:`KernelRegressor`; ``coef_`` has two dimensions.
+    moments_, fit_
         As in :class:`KernelRegressor`.
     metric_, feature_importances_, search_results_
         As in :class:`KernelRegressor`; errors are those of the targets of +1 and -1.
@@ -151,16 +152,15 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def _kind(self) -> Classes:
         return Classes()
 
-    def _take_targets(self, targets: Targets) -> None:
-        super()._take_targets(targets)
-        self.classes_ = self._targets.classes
-
     def _leave_out(self) -> LeaveOut | None:
         return None if self.calibration is None else LeaveOut.for_scores()
 
-    def _adopt(self, found: Fit) -> None:
-        super()._adopt(found)
-        self.calibration_ = calibration_of(found, self.calibration)
+    def _calibrated(self, found: Fit, targets: Targets) -> Calibration | None:
+        return calibration_of(found, self.calibration)
+
+    def _take(self, known: Fitted) -> None:
+        super()._take(known)
+        self.classes_, self.calibration_ = self._targets.classes, known.calibration
 
     @available_if(can_add_rows)
     @one_at_a_time
@@ -173,7 +173,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         them.
         """
         known = None if classes is None else ClassTargets(np.unique(classes))
-        given = Given(X, y, sample_weight)
+        given = FitInput(X, y, sample_weight)
         if not hasattr(self, "fit_"):
             return self._fit(given, Classes(known), needs_sums=True)
         if known is not None and not np.array_equal(known.classes, self.classes_):
@@ -181,7 +181,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
                 f"classes must be those of the first call, {self.classes_.tolist()}, got "
                 f"{known.classes.tolist()}"
             )
-        return self._with_rows(given, sign=1)
+        return self._finish(with_given(self, given, self._kind(), sign=1))
 
     plan = plan
     explain, _explained = explain, explained_class
@@ -189,6 +189,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     def _probabilities(self) -> str:
         return super()._probabilities() or "least squares, not calibrated: see calibrate(X, y)"
 
+    @by_partition
     def decision_function(self, X: Any) -> Array:
         """Return f(x), of shape (n,) for two classes and (n, k) for more."""
         return self._one_column(self._decide(X))
@@ -198,6 +199,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         for values in staged_values(self, X):
             yield self._one_column(values)
 
+    @by_partition
     def predict(self, X: Any) -> Array:
         """Return the most probable class: of the largest f_c(x), unless the map has offsets."""
         return self._largest(self._decide(X))
@@ -215,6 +217,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         scores = by_class(values) if known is None else known.map.logits(values)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
+    @by_partition
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, of shape (n, k).
 
@@ -228,6 +231,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             return self.calibration_.map.probabilities(values)
         return project_to_simplex((1.0 + by_class(values)) / 2.0)
 
+    @by_partition
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, of shape (n, k)."""
         return self._log_probabilities(self._decide(X))
@@ -256,7 +260,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         self
         """
         check_is_fitted(self, "fit_")
-        given = Given(X, y, sample_weight)
+        given = FitInput(X, y, sample_weight)
         self.calibration_ = calibration_by(self, given)
         return self
 

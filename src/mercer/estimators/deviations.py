@@ -6,7 +6,7 @@ and kept beside the model, not in it: copies, pickles and model files do not hol
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.contracts import Array
 from mercer.engines import Lanes
-from mercer.estimators.encoding import encoded_to_predict
-from mercer.estimators.inputs import rows_to_predict
-from mercer.estimators.locking import lock_of
+from mercer.estimators.kernel_estimator import lock_of
 from mercer.inference import Posterior, posterior_of
+from mercer.opening.rows_to_predict import encoded_to_predict, rows_to_predict
 from mercer.result import Fit
 from mercer.solvers import as_solver
 from mercer.validation import check_finite, check_flag
+
+if TYPE_CHECKING:
+    from mercer.estimators.kernel_estimator import KernelEstimator
 
 #: Values held at a time by one thread, of each of three arrays.
 ENTRIES = 2**21
@@ -28,7 +30,7 @@ ENTRIES = 2**21
 _KNOWN: WeakKeyDictionary[Any, tuple[Fit, Posterior]] = WeakKeyDictionary()
 
 
-def posterior_of_model(model: Any) -> Posterior:
+def posterior_of_model(model: KernelEstimator) -> Posterior:
     """Return the Gaussian process that a fitted model is the mean of; built once for a fit."""
     check_is_fitted(model, "fit_")
     found: Fit = model.fit_
@@ -36,12 +38,12 @@ def posterior_of_model(model: Any) -> Posterior:
         fitted, known = _KNOWN.get(model, (None, None))
         if known is None or fitted is not found:  # rows were added, or another fit took place
             check_is_penalized(model)
-            known = posterior_of(found, model._intercept())
+            known = posterior_of(found, model._has_intercept())
             _KNOWN[model] = found, known
         return known
 
 
-def check_is_penalized(model: Any) -> None:
+def check_is_penalized(model: KernelEstimator) -> None:
     """Raise ValueError unless a model is a ridge solution and has kept what a variance needs."""
     found: Fit = model.fit_
     solver = as_solver(model.solver)
@@ -61,7 +63,7 @@ def check_is_penalized(model: Any) -> None:
         )
 
 
-def noise_of(model: Any) -> Array:
+def noise_of(model: KernelEstimator) -> Array:
     """Return the standard deviation of the noise in y, of shape (k,), in units of y.
 
     It is that of a row of weight 1, or of mean weight where weights are smaller than 1.
@@ -71,7 +73,7 @@ def noise_of(model: Any) -> Array:
     return np.asarray(np.sqrt(variance) * model._targets.scale)
 
 
-def deviations_of(model: Any, X: Any, include_noise: bool = False) -> Array:
+def deviations_of(model: KernelEstimator, X: Any, include_noise: bool = False) -> Array:
     """Return the standard deviation of f(x), or of y given x, of shape (n, k), in units of y."""
     check_flag(include_noise, "include_noise")
     posterior = posterior_of_model(model)
@@ -81,7 +83,7 @@ def deviations_of(model: Any, X: Any, include_noise: bool = False) -> Array:
     return np.asarray(np.sqrt(variance + noise_of(model) ** 2 if include_noise else variance))
 
 
-def leverages_of(model: Any, X: Any) -> Array:
+def leverages_of(model: KernelEstimator, X: Any) -> Array:
     """Return by how much f(x) follows the target of a row x of weight 1 that was fitted.
 
     Of shape (n,), or (n, k) if outputs have alphas of their own.
@@ -89,7 +91,7 @@ def leverages_of(model: Any, X: Any) -> Array:
     return by_row(model, X, posterior_of_model(model).variance.leverage)
 
 
-def by_row(model: Any, X: Any, function: Any) -> Array:
+def by_row(model: KernelEstimator, X: Any, function: Any) -> Array:
     """Return a function of blocks of rows for all rows of X, in blocks and on all cores."""
     source, _ = encoded_to_predict(model, rows_to_predict(model, X))
     variance = posterior_of_model(model).variance

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.contracts import Array
-from mercer.estimators.predicting import values_of
+from mercer.estimators.kernel_estimator import KernelEstimator
+from mercer.estimators.predicting import by_partition, values_of
 from mercer.inference.error_scale import ErrorScale
 from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_rows import LeftOutRows
@@ -18,12 +19,10 @@ from mercer.rows.given_arrays import refuse_masked
 from mercer.validation import check_share, check_weight
 
 
-class IntervalPredictions:
+class IntervalPredictions(KernelEstimator):
     """Methods of a regressor that predict intervals; see :mod:`mercer.inference.intervals`."""
 
-    fit_: Any
-    _targets: Any
-
+    @by_partition
     def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9) -> Array:
         """Return an interval for every row that contains y with probability ``coverage``.
 
@@ -70,6 +69,7 @@ class IntervalPredictions:
         ends = ends if several else ends[:, :, 0]
         return ends if self._targets.columns else ends[..., 0]
 
+    @by_partition
     def predict_quantiles(self, X: Any, quantiles: float | Sequence[float] = 0.5) -> Array:
         """Return quantiles of y given x, from the same errors as :meth:`predict_interval`.
 
@@ -160,7 +160,7 @@ class IntervalPredictions:
         intervals, tail = intervals_of(self), (1.0 - check_coverage(coverage)) / 2
         values, novelty = self._evaluated(intervals, X)
         ends = intervals.quantiles(values, novelty, [tail, 1.0 - tail])
-        scale, origin = self._targets.scale, getattr(self._targets, "origin", 0.0)
+        scale, origin = self._targets.scale, self._targets.origin
         low, high = (np.asarray(end * scale + origin) for end in (ends[:, 0], ends[:, 1]))
         return low, high, np.asarray(intervals.deviations(values, novelty) * scale)
 
@@ -169,7 +169,7 @@ class IntervalPredictions:
         intervals = intervals_of(self)
         values, novelty = self._evaluated(intervals, X)
         found = intervals.quantiles(values, novelty, levels)
-        return np.asarray(found * self._targets.scale + getattr(self._targets, "origin", 0.0))
+        return np.asarray(found * self._targets.scale + self._targets.origin)
 
     def _evaluated(self, intervals: Intervals, X: Any) -> tuple[Array, Array | None]:
         """Return the values of all models and of the scale, and how new each row is."""
@@ -192,7 +192,7 @@ def check_coverage(value: Any) -> float:
     return check_share(value, "coverage", hint)
 
 
-def intervals_of(model: Any) -> Intervals:
+def intervals_of(model: KernelEstimator) -> Intervals:
     """Return what the intervals of a fitted model need; raise ValueError if it is not there."""
     check_is_fitted(model, "fit_")
     intervals: Intervals | None = model.fit_.intervals
@@ -204,7 +204,7 @@ def intervals_of(model: Any) -> Intervals:
     return intervals
 
 
-def _why(model: Any) -> str:
+def _why(model: KernelEstimator) -> str:
     """Return why a model has no errors of left-out rows."""
     if model.intervals is None:
         return "it was fitted with intervals=None; fit it with intervals='cv+'"

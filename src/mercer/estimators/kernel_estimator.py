@@ -2,64 +2,76 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Self
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from weakref import WeakKeyDictionary
 
+from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.bases import BasisTransformer, as_basis
-from mercer.columns import TableEncoder
-from mercer.combine import Combination, ExactSum
+from mercer.bases import BasisTransformer
+from mercer.combine import Combination
 from mercer.contracts import Array, TargetKind, Targets
-from mercer.estimators.asked import accepts_sparse, is_nonnegative, is_pairwise
-from mercer.estimators.attributes import FittedAttributes, cv_results_of
-from mercer.estimators.availability import can_add_rows, can_remove_rows
-from mercer.estimators.batches import first_batch, with_fixed_size, with_rows
-from mercer.estimators.by_theory import resolved
-from mercer.estimators.copying import cloned, without_connection
-from mercer.estimators.drawn_rows import warn_of_missing_weights
-from mercer.estimators.fitted_parameters import check_unchanged, keep_parameters
-from mercer.estimators.inputs import Given, takes_tables, unchanged_on_error
-from mercer.estimators.locking import one_at_a_time
-from mercer.estimators.parameters import request_of, with_objects
-from mercer.estimators.predicting import in_units, values_of
-from mercer.estimators.progress import progress_bar
-from mercer.estimators.remembering import remembered_with, rows_in
-from mercer.estimators.resuming import fingerprint_of
-from mercer.estimators.searching import searched_kernel, with_record
-from mercer.estimators.sharding import OpenedRows, is_sharded, opened_rows
-from mercer.estimators.unlabelled import with_unlabelled
-from mercer.estimators.weighing import warn_of_frequencies, with_alpha_times
+from mercer.estimators.adding_rows import can_add_rows, can_remove_rows, with_given
+from mercer.estimators.fitted import Fitted, FittedAttributes
+from mercer.estimators.fitting import fitted
+from mercer.estimators.parameters import PARAMETERS, Values, problem_of, with_objects
+from mercer.estimators.predicting import values_of
 from mercer.kernels import Kernel
-from mercer.metric import SearchRecord
-from mercer.refit import resume
-from mercer.request import LeaveOut, Request
+from mercer.leaving_out import LeaveOut
+from mercer.opening.fit_input import FitInput, with_unlabelled
+from mercer.opening.inputs import unchanged_on_error
+from mercer.opening.opened_rows import stored_engine
+from mercer.request import Problem
 from mercer.result import Fit
 from mercer.selection import Criterion
-from mercer.solvers import BaseSolver, Ridge
-from mercer.storage.row_multiset import RowMultiset
+from mercer.solvers import BaseSolver
 from mercer.validation import warn
+
+Self_ = TypeVar("Self_")
+Found = TypeVar("Found")
+Args = ParamSpec("Args")
+
+# Locks are not part of an estimator's state: copies and pickles have none until they need one.
+_LOCKS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+_GUARD = threading.Lock()
+
+
+def lock_of(estimator: Any) -> threading.RLock:
+    """Return the lock of an estimator, made when first asked for.
+
+    >>> from sklearn.base import BaseEstimator, clone
+    >>> model = BaseEstimator()
+    >>> lock_of(model) is lock_of(model), lock_of(model) is lock_of(clone(model))
+    (True, False)
+    """
+    with _GUARD:
+        return _LOCKS.setdefault(estimator, threading.RLock())
+
+
+def one_at_a_time(
+    method: Callable[Concatenate[Self_, Args], Found],
+) -> Callable[Concatenate[Self_, Args], Found]:
+    """Let other threads wait while a method changes an estimator."""
+
+    @wraps(method)
+    def locked(self: Self_, /, *args: Args.args, **kwargs: Args.kwargs) -> Found:
+        with lock_of(self):
+            return method(self, *args, **kwargs)
+
+    return locked
 
 
 class KernelEstimator(FittedAttributes):
     """Base class: ``min_f (1/W) sum_i w_i (f(x_i) - y_i)^2 + alpha ||f||^2`` in an RKHS.
 
-    An estimator has three parts: the kind of its targets (:meth:`_kind`), its parameters
-    (:meth:`_request`), and the rows, which :func:`~mercer.estimators.sharding.opened_rows` opens.
+    A subclass defines the kind of its targets (:meth:`_kind`), and stores its parameters, of which
+    :mod:`mercer.estimators.parameters` has a table. :mod:`mercer.estimators.fitting` reads how a
+    fit goes on from there.
     """
-
-    # Parameters that only classifiers, or only regressors, have.
-    class_weight: Any = None
-    calibration: str | None = None
-    alpha_per_target: bool = False
-
-    columns_: TableEncoder | None
-    _fitted_to: str | None
-    _notes: dict[str, str]  # what the command line says of a fit: its target, its test score
-    _remembered: RowMultiset | None  # its rows, with remember_rows
-    _seed: int | None  # of a fit over shards
 
     def __init__(
         self,
@@ -122,9 +134,13 @@ class KernelEstimator(FittedAttributes):
         """Return the kind of the targets."""
         raise TypeError(f"{type(self).__name__} does not define _kind()")
 
-    def _intercept(self) -> bool:
-        """Return whether to fit an intercept."""
-        return bool(self.fit_intercept)
+    def _problem(self, values: Values, ranks: bool = False) -> Problem:
+        """Return what is solved; raise an error for parameters that do not go together."""
+        return problem_of(self, values, ranks)
+
+    def _calibrated(self, found: Fit, targets: Targets) -> Any:
+        """Return the map of scores of a fit, by its left-out rows; None if there is none."""
+        return None
 
     def _leave_out(self) -> LeaveOut | None:
         """Return how rows are left out after the fit; None if they are not."""
@@ -163,9 +179,9 @@ class KernelEstimator(FittedAttributes):
         -------
         self
         """
-        given = Given(X, y, sample_weight, shard_labels=shard_labels)
+        given = FitInput(X, y, sample_weight, shard_labels=shard_labels)
         if X_unlabelled is not None:
-            given = Given(
+            given = FitInput(
                 *with_unlabelled(X, y, sample_weight, X_unlabelled),
                 shard_labels=shard_labels,
                 expects_unlabelled=True,
@@ -173,98 +189,19 @@ class KernelEstimator(FittedAttributes):
         return self._fit(given, self._kind())
 
     @one_at_a_time
-    def _fit(self, given: Given, kind: TargetKind, *, needs_sums: bool = False) -> Self:
+    def _fit(self, given: FitInput, kind: TargetKind, *, needs_sums: bool = False) -> Self:
         """Fit to rows, in one place or over shards."""
-        asked = self._request(kind)
-        warn_of_missing_weights(given.X, given.weight)
-        warn_of_frequencies(self, given, asked)
-        combination: Combination = asked.combination
-        if needs_sums:  # later rows add to these, however a fit would combine its shards
-            combination, given = ExactSum(), first_batch(self, given)
-        sharded = is_sharded(self, given)
-        if sharded:
-            combination.check_request(asked)
-        elif combination.depends_on_shards:
-            raise ValueError(
-                f"combine={self.combine!r} needs shards, but there are none: set shards="
-            )
-        with (
-            unchanged_on_error(self),
-            progress_bar(self.verbose) as progress,
-            opened_rows(self, kind, given, progress=progress) as opened,
-        ):
-            fingerprint = None
-            if self.warm_start and not combination.depends_on_shards:
-                fingerprint = fingerprint_of(self, opened.rows, opened.present)
-            previous: Fit | None = None
-            if fingerprint is not None and fingerprint == getattr(self, "_fitted_to", None):
-                previous = self.fit_
-            targets = opened.targets if previous is None else self._targets
-            self._take_targets(targets)
-            full = asked.asked_basis() is not None and as_basis(self.basis).dual
-            # There is no dual system for queries, unlabelled rows or shards.
-            sums = (needs_sums or targets.pairs is not None or opened.unlabelled) or (
-                sharded and not full
-            )
-            request = replace(
-                with_alpha_times(self._request(targets), opened.alpha_ratio),
-                seeds=opened.seeds,
-                memory_limit=opened.memory_limit,
-                needs_sums=sums,
-                progress=progress,
-                previous=previous,
-            )
-            if sharded and request.solver is None:
-                request = replace(request, solver=Ridge())
-            record: SearchRecord | None = None
-            if previous is None:
-                kernel, record = searched_kernel(self, opened.rows, request)
-                request = resolved(replace(request, kernel=kernel), opened.rows)
-            solver = request.solver
-            if previous is not None and solver is not None and solver.regularized_by_steps:
-                return self._finish(resume(previous, request), opened, renumber=False)
-            request = with_fixed_size(request) if needs_sums else request
-            request = replace(request, leave_out=None if needs_sums else self._leave_out())
-            found = with_record(combination.fit(opened.rows, request), record, previous)
-            self._finish(found, opened, renumber=previous is None)
-            self._fitted_to, self._seed = fingerprint, getattr(opened.seeds, "seed", None)
-            self._remembered = rows_in(opened, targets) if self.remember_rows else None
-            keep_parameters(self)
-            return self
+        return self._finish(fitted(self, given, kind, needs_sums))
 
-    def _request(self, targets: Any) -> Request:
-        """Validate all parameters that need no data, and return them as a Request."""
-        return replace(request_of(self, targets), intercept=self._intercept())
-
-    def _take_targets(self, targets: Targets) -> None:
-        """Set the attributes derived from y."""
-        self._targets = targets
-
-    def _adopt(self, found: Fit) -> None:
-        """Set the fitted attributes."""
-        factor = getattr(self._targets, "alpha_factor", 1.0)
-        self.fit_ = found
-        self._notes = {}
-        self.basis_ = found.basis
-        self.kernel_ = found.basis.kernel_
-        self.alpha_ = factor * found.alpha
-        self.coef_, self.intercept_ = in_units(self._targets, found.coefficients, found.intercept)
-        self.n_iter_ = max(1, found.solution.steps)
-        self.cv_results_ = cv_results_of(found, factor, self.selection)
-
-    def _finish(self, found: Fit, opened: OpenedRows, renumber: bool = True) -> Self:
+    def _finish(self, known: Fitted) -> Self:
         """Set the fitted attributes, and warn about problems."""
-        if not self.warm_start:
-            found.run = None  # it holds all steps and the matrix
-        if renumber and opened.present is not None:
-            indices = getattr(found.basis, "indices_", None)
-            if indices is not None:  # predictions with a precomputed kernel have one column per row
-                found.basis.indices_ = opened.present[indices]
-        self._adopt(found)
-        if not found.solution.status.succeeded:
-            warn(f"{found.solution.status.value}: {found.solution.reason}")
-        if self.verbose > 1:
-            print(self.summary())
+        solution = known.fit.solution
+        with unchanged_on_error(self):  # warnings may be errors
+            self._take(known)
+            if not solution.status.succeeded:
+                warn(f"{solution.status.value}: {solution.reason}")
+            if self.verbose > 1:
+                print(self.summary())
         return self
 
     # -- adding and removing rows --------------------------------------------------------------
@@ -278,10 +215,10 @@ class KernelEstimator(FittedAttributes):
         later calls keep it. Rows can also be added to a model fitted by :meth:`fit`. Threads that
         add rows to one model wait for each other.
         """
-        given = Given(X, y, sample_weight)
+        given = FitInput(X, y, sample_weight)
         if not hasattr(self, "fit_"):
             return self._fit(given, self._kind(), needs_sums=True)
-        return self._with_rows(given, sign=1)
+        return self._finish(with_given(self, given, self._kind(), sign=1))
 
     @available_if(can_remove_rows)
     @one_at_a_time
@@ -293,22 +230,8 @@ class KernelEstimator(FittedAttributes):
         stays as it is. The basis does not change: landmarks chosen from these rows remain.
         """
         check_is_fitted(self, "fit_")
-        return self._with_rows(Given(X, y, sample_weight), sign=-1)
-
-    def _with_rows(self, given: Given, sign: int) -> Self:
-        """Add or subtract the moments of rows, and solve again."""
-        check_unchanged(self)
-        kind, request = self._kind(), self._request(self._targets)
-        with (
-            unchanged_on_error(self),
-            progress_bar(self.verbose) as progress,
-            opened_rows(self, kind, given, targets=self._targets, progress=progress) as opened,
-        ):
-            request = replace(request, seeds=opened.seeds, progress=progress)
-            remembered = remembered_with(self, opened, sign)
-            found = with_rows(self.fit_, opened, request, sign)
-            self._fitted_to, self._remembered = None, remembered
-            return self._finish(found, opened, renumber=False)
+        given = FitInput(X, y, sample_weight)
+        return self._finish(with_given(self, given, self._kind(), sign=-1))
 
     def _decide(self, X: Any) -> Array:
         """Return f(x) for every row, of shape (n, k), computed in blocks."""
@@ -334,17 +257,30 @@ class KernelEstimator(FittedAttributes):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if isinstance(self.kernel, (str, Kernel)) or callable(self.kernel):
-            tags.input_tags.sparse = accepts_sparse(self.kernel)
-            tags.input_tags.pairwise = is_pairwise(self.kernel)
-            tags.input_tags.positive_only = is_nonnegative(self.kernel)
-            tables = takes_tables(self)
+            kernel = PARAMETERS["kernel"].read(self.kernel, "kernel")
+            pairwise = kernel is not None and kernel.pairwise
+            tags.input_tags.sparse = kernel is None or kernel.accepts_sparse
+            tags.input_tags.pairwise = pairwise
+            tags.input_tags.positive_only = kernel is not None and kernel.nonnegative
+            tables = self.columns is not None and not pairwise
             tags.input_tags.string = tags.input_tags.categorical = tables
             tags.input_tags.allow_nan = tables and self.missing == "fill"
         return tags
 
     def __sklearn_clone__(self) -> Any:
-        """Copy everything except the engine, which is shared."""
-        return cloned(self)
+        """Copy everything except the engine: a connection, which is shared."""
+        if self.engine is None:
+            return BaseEstimator.__sklearn_clone__(self)
+        plain = self.get_params(deep=False)
+        bare = type(self)(**{**plain, "engine": None})
+        for name in ("_metadata_request", "_sklearn_output_config"):
+            if hasattr(self, name):
+                setattr(bare, name, getattr(self, name))
+        found = BaseEstimator.__sklearn_clone__(bare)
+        found.engine = self.engine
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
-        return without_connection(dict(super().__getstate__()))
+        """Return the state, with an engine as its address."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        return {**state, "engine": stored_engine(state["engine"])} if "engine" in state else state

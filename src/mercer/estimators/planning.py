@@ -8,21 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mercer.estimators.asked import is_pairwise
-from mercer.estimators.by_theory import resolved
-from mercer.estimators.fit_plan import FitPlan
-from mercer.estimators.inputs import Given
-from mercer.estimators.progress import progress_bar
-from mercer.estimators.searching import searched_kernel
-from mercer.estimators.sharding import opened_rows
+from mercer.estimators.fitting import prepared, searched_kernel
 from mercer.growth import planned_growth
 from mercer.kernels.kernel import dense
+from mercer.opening.fit_input import FitInput
 from mercer.plan import Sized, bytes_of, parse_memory
-from mercer.plan.machine import measured_speeds
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.sampling import uniform_indices
 from mercer.theory import Cluster, Forecaster, study_rows
+from mercer.theory.by_theory import resolved
+from mercer.theory.fit_plan import FitPlan
+from mercer.theory.machine import measured_speeds
 from mercer.theory.study import FEWEST, FUNCTIONS, SAMPLE
 from mercer.validation import MemoryLimitError, check_count, check_number
 
@@ -73,29 +70,19 @@ def plan(
     if n_rows is not None:
         check_number(n_rows, "n_rows", minimum=1.0)
     cluster = Cluster(workers, float(bytes_of(network, "network")))
-    if is_pairwise(self.kernel):
-        raise ValueError("a plan needs rows to draw samples from, not a precomputed kernel")
     model = clone(self)
-    kind = model._kind()
-    model._request(kind)  # all parameters are checked before any row is read
-    with (
-        progress_bar(model.verbose) as progress,
-        opened_rows(model, kind, Given(X, y, sample_weight), progress=progress) as opened,
-    ):
-        request = replace(
-            model._request(opened.targets),
-            seeds=opened.seeds,
-            memory_limit=opened.memory_limit,
-            progress=progress,
-        )
-        kernel, record = searched_kernel(model, opened.rows, request)
+    start = prepared(model, model._kind())
+    if start.options.pairwise:
+        raise ValueError("a plan needs rows to draw samples from, not a precomputed kernel")
+    with start.opened(FitInput(X, y, sample_weight)) as (opened, request):
+        kernel, record = searched_kernel(opened, request, start.values)
         request = replace(request, kernel=kernel)
         found, size = forecaster(opened.rows, request, n_rows, cluster, (sample, n_components))
-        asked = resolved(found.request, opened.rows, found.study, size.n_rows)
+        known = resolved(found.request, opened.rows, found.study, size.n_rows)
         surface = found.study.stated
         try:
             planned = planned_growth(
-                size, asked, lambda functions: surface.at(size.n_rows, functions).value
+                size, known, lambda functions: surface.at(size.n_rows, functions).value
             )
             refused = ""
         except MemoryLimitError as error:  # the other systems are planned all the same

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.contracts import Array
 from mercer.engines import Lanes
-from mercer.estimators.encoding import encoded_to_predict, warn_of_notes
-from mercer.estimators.inputs import rows_to_predict
+from mercer.estimators.fitted import in_units
+from mercer.opening.rows_to_predict import encoded_to_predict, rows_to_predict, warn_of_notes
 from mercer.refit import coefficients_of_steps
 from mercer.request import Request
+from mercer.rows.dask_partitions import is_partitioned, mapped
 from mercer.validation import check_finite
+
+if TYPE_CHECKING:
+    from mercer.estimators.kernel_estimator import KernelEstimator
 
 #: Columns of solutions that staged predictions evaluate at a time.
 TOGETHER = 64
@@ -26,8 +31,26 @@ VALUES = 2**18
 TILES = 8
 
 
+def by_partition(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of rows take a Dask collection: it returns another, with the same partitions."""
+
+    @functools.wraps(method)
+    def applied(self: Any, X: Any, *args: Any, **named: Any) -> Any:
+        if not is_partitioned(X):
+            return method(self, X, *args, **named)
+        check_is_fitted(self, "fit_")
+        if named.get("return_std") or (method.__name__ == "predict" and any(args)):
+            raise ValueError(
+                "return_std=True needs rows in one place, got a Dask collection: use "
+                "predict_interval, or map_partitions"
+            )
+        return mapped(getattr(self, method.__name__), X, args, named)
+
+    return applied
+
+
 def values_of(
-    model: Any,
+    model: KernelEstimator,
     X: Any,
     solution: tuple[Array, Array] | None = None,
     also: Callable[[int, int, Any], None] | None = None,
@@ -36,10 +59,11 @@ def values_of(
 
     ``also`` is called with the number of rows, and with the first row of each block and the block.
     """
-    check_is_fitted(model, "fit_")
+    if not hasattr(model, "fit_"):  # else its tags would be made, too
+        check_is_fitted(model, "fit_")
     source, notes = encoded_to_predict(model, rows_to_predict(model, X))
     precision = model.fit_.prediction_precision
-    coefficients, intercept = (model.coef_, model.intercept_) if solution is None else solution
+    coefficients, intercept = (model.dual_coef_, model.intercept_) if solution is None else solution
     evaluate, coefficients, width = model.basis_.prediction(coefficients, precision)
     out = np.empty((source.n_rows, coefficients.shape[1]))
     tile = max(1, min(4096, VALUES // max(1, width)))
@@ -49,8 +73,9 @@ def values_of(
         if not buffers:
             shape = (min(tile, source.n_rows), width)
             buffers += [np.empty(shape, dtype=precision), np.empty(shape)]
-        for first in range(0, block.n_rows, tile):
-            rows = block.X if block.n_rows <= tile else block.X[first : first + tile]
+        n_rows = block.X.shape[0]
+        for first in range(0, n_rows, tile):
+            rows = block.X if n_rows <= tile else block.X[first : first + tile]
             H = evaluate(rows, buffers[0][: rows.shape[0]])
             if H.dtype != np.float64:
                 # Large coefficients may cancel, so the last product is in float64.
@@ -70,7 +95,7 @@ def values_of(
     return out
 
 
-def staged_values(model: Any, X: Any) -> Iterator[Array]:
+def staged_values(model: KernelEstimator, X: Any) -> Iterator[Array]:
     """Yield f(x) for every row after each step of an iterative solver."""
     values, targets = model.path_.values, model._targets
     if len(values) < model.best_step_:
@@ -78,15 +103,9 @@ def staged_values(model: Any, X: Any) -> Iterator[Array]:
             "the steps of this model were not stored: they need too much memory, it was solved "
             "by products, or it was loaded from a file"
         )
-    request = Request(targets, intercept=model._intercept())
+    request = Request(targets, intercept=model._has_intercept())
     found = coefficients_of_steps(model.fit_, values[: model.best_step_], request)
     while steps := list(islice(found, max(1, TOGETHER // targets.outputs))):
         solutions = [in_units(targets, *step) for step in steps]
         coefficients, intercept = (np.hstack(part) for part in zip(*solutions, strict=True))
         yield from np.hsplit(values_of(model, X, (coefficients, intercept)), len(steps))
-
-
-def in_units(targets: Any, coefficients: Array, intercept: Array) -> tuple[Array, Array]:
-    """Convert a solution for encoded targets to the units of y."""
-    scale, origin = targets.scale, getattr(targets, "origin", 0.0)
-    return coefficients * scale, intercept * scale + origin

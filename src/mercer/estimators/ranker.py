@@ -11,22 +11,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer
 from mercer.combine import Combination
-from mercer.contracts import Array
-from mercer.estimators.asked import is_pairwise
-from mercer.estimators.explaining import explain, explained_score
-from mercer.estimators.inputs import Given
+from mercer.contracts import Array, Targets
+from mercer.estimators.calibrating import preferences_of
+from mercer.estimators.fitted import Fitted
 from mercer.estimators.kernel_estimator import KernelEstimator
-from mercer.estimators.preferring import preferences_of
-from mercer.estimators.rank_targets import RankTargets
-from mercer.estimators.target_kinds import Relevance
+from mercer.estimators.predicting import by_partition
+from mercer.explain.explaining import explain, explained_score
 from mercer.inference.preferences import PreferenceMap
 from mercer.kernels import Kernel
+from mercer.leaving_out import LeaveOut
 from mercer.metrics import ndcg, pairwise_error
-from mercer.request import LeaveOut
+from mercer.opening.fit_input import FitInput
 from mercer.result import Fit
 from mercer.rows.given_arrays import refuse_masked
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
+from mercer.targets.rank_targets import RankTargets, Relevance
 from mercer.validation import check_choice
 
 
@@ -59,7 +59,7 @@ class KernelRanker(KernelEstimator):
 
     Attributes
     ----------
-    alpha_, cv_results_, basis_, kernel_, coef_, communication_, fit_
+    alpha_, cv_results_, basis_, kernel_, dual_coef_, coef_, communication_, fit_
         As in :class:`KernelRegressor`.
     metric_, feature_importances_, search_results_
         As in :class:`KernelRegressor`.
@@ -80,12 +80,6 @@ class KernelRanker(KernelEstimator):
     >>> model.score(X, y, qid) > 0.99
     True
     """
-
-    # Parameters of the other estimators that a ranker does not have.
-    warm_start = False
-    fit_intercept = True
-    weight_type = "frequency"
-    remember_rows = False
 
     _targets: RankTargets
     calibration_: PreferenceMap | None
@@ -141,26 +135,23 @@ class KernelRanker(KernelEstimator):
         self.engine = engine
         self.checkpoint = checkpoint
 
-    def _intercept(self) -> bool:
-        """Return whether all rows are centered together; with queries, each query is centered."""
-        targets: RankTargets | None = getattr(self, "_targets", None)
-        return targets is None or not targets.by_query
-
     def _leave_out(self) -> LeaveOut | None:
         return None if self.calibration is None else LeaveOut.for_scores()
 
-    def _adopt(self, found: Fit) -> None:
-        super()._adopt(found)
-        self.calibration_ = preferences_of(found, self._targets, self.calibration)
+    def _calibrated(self, found: Fit, targets: Targets) -> PreferenceMap | None:
+        assert isinstance(targets, RankTargets)
+        return preferences_of(found, targets, self.calibration)
+
+    def _take(self, known: Fitted) -> None:
+        super()._take(known)
+        self.calibration_ = known.calibration
 
     def _kind(self) -> Relevance:
-        check_choice(self.pair_weighting, "pair_weighting", ["pair", "query"])
-        if self.calibration is not None:
+        if self.calibration is not None:  # the other maps are those of classes
             check_choice(self.calibration, "calibration", ["auto"])
         # The seed that assigns queries to folds, the same in all shards.
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
-        pairwise = is_pairwise(self.kernel)
-        return Relevance(type(self).__name__, self.pair_weighting, seed, pairwise)
+        return Relevance(type(self).__name__, self.pair_weighting, seed)
 
     def fit(  # type: ignore[override]
         self,
@@ -190,7 +181,7 @@ class KernelRanker(KernelEstimator):
         -------
         self
         """
-        given = Given(X, y, sample_weight, query=qid, shard_labels=shard_labels)
+        given = FitInput(X, y, sample_weight, query=qid, shard_labels=shard_labels)
         return self._fit(given, self._kind())
 
     @property
@@ -212,6 +203,7 @@ class KernelRanker(KernelEstimator):
 
     forget = partial_fit
 
+    @by_partition
     def predict(self, X: Any) -> Array:
         """Return a score for every row, of shape (n,); higher is better, within a query."""
         return np.asarray(self._decide(X)[:, 0] - self.intercept_[0])

@@ -6,23 +6,24 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer
 from mercer.combine import Combination
 from mercer.contracts import Array
 from mercer.estimators.deviations import deviations_of, leverages_of, noise_of
-from mercer.estimators.explaining import explain, explained_number
 from mercer.estimators.interval_predictions import IntervalPredictions
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.planning import plan
-from mercer.estimators.predicting import staged_values
-from mercer.estimators.target_kinds import Numbers
-from mercer.estimators.targets import RegressionTargets
+from mercer.estimators.predicting import by_partition, staged_values, values_of
+from mercer.explain.explaining import explain, explained_number
 from mercer.kernels import Kernel
-from mercer.request import LeaveOut, Request
+from mercer.leaving_out import LeaveOut
+from mercer.opening.rows_to_predict import rows_to_predict
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
-from mercer.validation import check_choice, check_flag
+from mercer.targets.number_targets import Numbers, RegressionTargets
+from mercer.validation import check_flag
 
 
 class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, KernelEstimator):
@@ -64,7 +65,8 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         to normal quantiles ("quantile"), whichever held-out rows prefer ("auto"), or left as they
         are. "auto" leaves them if the kernel has a numeric bandwidth, which is in the units of X,
         if the metric is an array, and for kernels of columns as they are: cosine, chi-squared,
-        periodic spline, Sobolev, precomputed, or a function.
+        periodic spline, Sobolev, precomputed, or a function. One numeric bandwidth for a table
+        with categories or dates is in standard deviations of the encoded columns ("standard").
     columns : "auto", None, dict or TableEncoder
         What the columns of a data frame, a file or an array of objects are: "auto" looks at them,
         a dict names the kinds of some (``{"zip": "category", "id": "drop"}``), and a
@@ -161,8 +163,11 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
     search_results_ : dict or None
         All candidates of the search, as columns of a table: "stage", "kernel", "factor" (of the
         median distance), "scale", "metric", "round", "error" on held-out rows, and "seconds".
-    coef_ : array of shape (M, k)
+    dual_coef_ : array of shape (M, k)
         Coefficients of the basis functions.
+    coef_ : array of shape (d,), or (k, d) if y has two dimensions
+        The slope of f along each column of X, for ``kernel="linear"`` on columns of numbers; other
+        models have no such attribute.
     intercept_ : array of shape (k,)
         The intercept.
     path_ : SolverPath
@@ -253,11 +258,6 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         self.intervals = intervals
         self.alpha_per_target = alpha_per_target
 
-    def _request(self, targets: Any) -> Request:
-        if self.intervals is not None:
-            check_choice(self.intervals, "intervals", ["cv+", "jackknife+"])
-        return super()._request(targets)
-
     def _leave_out(self) -> LeaveOut | None:
         if self.intervals is None:
             return None
@@ -275,6 +275,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         for values in staged_values(self, X):
             yield values if self._targets.columns else values[:, 0]
 
+    @by_partition
     def predict(self, X: Any, return_std: bool = False, include_noise: bool = False) -> Any:
         """Return f(x) for every row, and its standard deviation if asked for.
 
@@ -313,9 +314,12 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
                 "include_noise=True is about standard deviations, which are not asked for: set "
                 "return_std=True, too"
             )
-        values, columns = self._decide(X), self._targets.columns
+        if check_flag(return_std, "return_std"):
+            check_is_fitted(self, "fit_")
+            X = rows_to_predict(self, X)  # once, so that it warns once
+        values, columns = values_of(self, X), self._targets.columns
         mean = values if columns else values[:, 0]
-        if not check_flag(return_std, "return_std"):
+        if not return_std:
             return mean
         found = deviations_of(self, X, include_noise)
         return mean, found if columns else found[:, 0]

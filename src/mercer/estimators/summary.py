@@ -1,46 +1,23 @@
-"""Summarize a fit as text and HTML."""
+"""A fit in words: what was chosen and why."""
 
 from __future__ import annotations
 
-import html
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer.bases import Landmarks
 from mercer.columns import TableEncoding
 from mercer.contracts import Penalty
 from mercer.kernels import InMetric
 from mercer.metric import SearchRecord
 from mercer.plan import human_bytes
+from mercer.report import Summary
 from mercer.result import Fit
 from mercer.selection import GCV
 
 #: Columns of a table that a summary lists.
 SHOWN = 30
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A table of names and values; prints as text, shows as HTML in notebooks."""
-
-    title: str
-    rows: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        width = max(len(name) for name, _ in self.rows)
-        lines = [self.title, "-" * len(self.title)]
-        return "\n".join(lines + [f"{name:<{width}}  {value}" for name, value in self.rows])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self.rows
-        )
-        return f"<table><caption><b>{html.escape(self.title)}</b></caption>{body}</table>"
 
 
 def summarize(
@@ -57,6 +34,8 @@ def summarize(
     functions = f"{type(basis).__name__} with {basis.size:,} functions"
     if getattr(basis, "n_dropped_", 0):
         functions += f"; {basis.n_dropped_:,} more depend on these and were left out"
+    if isinstance(basis, Landmarks) and basis.how_scored():
+        functions += f", {basis.how_scored(factor)}"
     rows = [
         ("rows", f"{fit.n_rows:,}"),
         ("outputs", f"{outputs}"),

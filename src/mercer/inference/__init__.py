@@ -4,12 +4,16 @@ from mercer.inference.error_scale import ErrorScale
 from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_rows import LeftOutRows
 from mercer.inference.mixture_quantiles import ErrorMixture
-from mercer.inference.moment_variance import MomentVariance
-from mercer.inference.noise import noise_variance
 from mercer.inference.novelty import Novelty
-from mercer.inference.point_variance import PointVariance
 from mercer.inference.shifted_inverse import ShiftedInverse
-from mercer.inference.variance import Posterior, RelativeVariance, posterior_of
+from mercer.inference.variance import (
+    MomentVariance,
+    PointVariance,
+    Posterior,
+    RelativeVariance,
+    noise_variance,
+    posterior_of,
+)
 
 __all__ = [
     "ErrorMixture",

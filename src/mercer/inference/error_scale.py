@@ -18,19 +18,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cholesky
 
-from mercer.bases import BasisTransformer, Whitener
+from mercer.bases import BasisTransformer, Landmarks, Whitener
 from mercer.contracts import Array
 from mercer.engines import blas_threads
 from mercer.inference.left_out_pass import LeftOutShard
-from mercer.inference.left_out_sums import LeftOutSums
+from mercer.inference.left_out_sums import LeftOutSums, counts_of
+from mercer.inference.novelty import Novelty
 from mercer.moments import Moments, add_folds
 from mercer.rows.rowset import Placed
 from mercer.selection import KFold, choose_alpha
+from mercer.storage.state import Numbers, State
 from mercer.systems import MomentSystem
 from mercer.systems.direct import DirectSystem
 
 #: Functions of the scale at most.
 FUNCTIONS = 300
+#: Multiples of it, modulo 2^64, are spread evenly (2^64 over the golden ratio).
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 #: Its root is at least this share of its mean.
 FLOOR = 0.45
 #: Left-out rows below which the scale is one number.
@@ -43,6 +47,11 @@ TILE = 1024
 class ErrorScale:
     """``s(x) = max(h(x)'c + mu, floor)^2`` of each output, for encoded targets."""
 
+    state = State(
+        coefficients=Numbers("m k", label="coefficients of the scale"),
+        intercept=Numbers("k", label="intercept of the scale"),
+        floor=Numbers("k", label="floor of the scale"),
+    )
     coefficients: Array  # (M, k)
     intercept: Array  # (k,)
     floor: Array  # (k,)
@@ -57,9 +66,16 @@ class ErrorScale:
         return ErrorScale(self.coefficients, self.intercept, floor)
 
 
-def chosen_functions(size: int) -> Array:
-    """Return the functions of the scale: all, or some at equal distances."""
-    return np.unique(np.linspace(0, size - 1, min(size, FUNCTIONS)).astype(np.intp))
+def chosen_functions(basis: BasisTransformer) -> Array:
+    """Return the functions of the scale: all, or some that are spread over the rows.
+
+    Those at rows are chosen by the numbers of the rows, and so are the same in all forms of a fit.
+    """
+    numbers = np.arange(basis.size, dtype=np.uint64)
+    if isinstance(basis, Landmarks) and basis.indices_ is not None:
+        numbers = basis.indices_.astype(np.uint64)
+    spread = numbers * GOLDEN
+    return np.sort(np.argsort(spread, kind="stable")[:FUNCTIONS])
 
 
 #: Coefficients of the chosen functions, and an intercept: of the whole, then without each fold.
@@ -163,3 +179,42 @@ def roots_of(held: LeftOutShard, models: ScaleModels) -> Array:
         own = np.arange(len(H)), fold[start : start + TILE]
         values[start : start + TILE] = (H @ coefficients).reshape(len(H), -1, shape[1])[own]
     return np.asarray(values + intercept[fold])
+
+
+@dataclass(frozen=True)
+class LocalScale:
+    """The scale by which the errors at a place are divided: learned, and wider far from all rows.
+
+    .. math:: s(x)^2 = g(x)^4 + \\nu(x)\\, \\big(\\operatorname{var}(y) + (f(x) - \\bar y)^2\\big)
+
+    with g the root of the :class:`ErrorScale` and nu, from 0 among the rows of the fit to 1 where
+    nothing is known, of :mod:`mercer.inference.novelty`: far away, y is only known to be like all
+    others.
+    """
+
+    scale: ErrorScale
+    novelty: Novelty | None
+    mean: Array  # (k,) of y
+    spread: Array  # (k,) standard deviation of y
+
+    def of(self, roots: Array, novelty: Array | None, centers: Array) -> Array:
+        """Return s of shape (n, k), given the root's functions, nu and predictions."""
+        found = self.scale.of(roots)
+        if self.novelty is None or novelty is None:
+            return found
+        spread = self.spread**2 + (centers - self.mean) ** 2
+        return np.asarray(np.sqrt(found**2 + self.novelty.excess(novelty)[:, None] * spread))
+
+
+def scales_of(held: LeftOutShard, local: LocalScale, models: ScaleModels) -> Array:
+    """Task: return the scale of each left-out row of a shard, from the folds without it."""
+    return local.of(roots_of(held, models), held.novelty, held.rows.values)
+
+
+def error_counts_of(
+    held: LeftOutShard, local: LocalScale, models: ScaleModels, folds: int
+) -> Array:
+    """Task: return the counts of scaled errors of a shard, by fold, bin and output."""
+    rows = held.rows
+    errors = rows.errors / scales_of(held, local, models)
+    return counts_of(errors, rows.weight, rows.fold, folds)

@@ -3,7 +3,7 @@
 .. math:: \\big[ F_x^{-1}(a/2),\\; F_x^{-1}(1 - a/2) \\big]
 
 with F_x the distribution of :mod:`mercer.inference.mixture_quantiles`, and the scale of the errors
-at x of :mod:`mercer.inference.local_scale`.
+at x of :mod:`mercer.inference.error_scale`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.inference.error_scale import ErrorScale
+from mercer.inference.error_scale import ErrorScale, LocalScale
 from mercer.inference.left_out_rows import LeftOutRows
-from mercer.inference.local_scale import LocalScale
 from mercer.inference.mixture_quantiles import MANY, ErrorMixture
 from mercer.inference.novelty import Novelty
+from mercer.storage.state import Numbers, Part, Sizes, State, check_state
 from mercer.validation import check_array
 
 
@@ -26,6 +26,16 @@ from mercer.validation import check_array
 class Intervals:
     """What intervals need: models without folds, the scale of errors, and left-out rows."""
 
+    state = State(
+        intercept=Numbers("l k", label="intercepts of fold models"),
+        coefficients=Numbers("l m k", label="coefficients of fold models"),
+        scale=Part(ErrorScale, "m k", must="scale of intervals must be ErrorScale"),
+        rows=Part(LeftOutRows, must="rows of intervals must be LeftOutRows"),
+        row_scale=Numbers("n k", label="scales of left-out rows"),
+        mean=Numbers("k"),
+        spread=Numbers("k"),
+        novelty=Part(Novelty, "d", optional=True, must="novelty of intervals must be Novelty"),
+    )
     coefficients: Array  # (l, M, k), for encoded targets
     intercept: Array  # (l, k)
     scale: ErrorScale
@@ -135,27 +145,14 @@ class Intervals:
             inside.append(rows.weight @ ((low <= y) & (y <= high)) / rows.weight.sum())
         return float(np.mean(inside))
 
-    def check_state(self, size: int, outputs: int, n_features: int) -> None:
-        """Raise ValueError if the parts, read from a file, do not fit together."""
-        for name, kind in (("scale", ErrorScale), ("rows", LeftOutRows)):
-            if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"{name} of intervals must be {kind.__name__}")
-        check_array(self.coefficients, "coefficients of fold models", (self.models, size, outputs))
-        check_array(self.intercept, "intercepts of fold models", (self.models, outputs))
-        check_array(self.scale.coefficients, "coefficients of the scale", (size, outputs))
-        check_array(self.scale.intercept, "intercept of the scale", (outputs,))
-        check_array(self.scale.floor, "floor of the scale", (outputs,))
-        check_array(self.row_scale, "scales of left-out rows", (len(self.rows.weight), outputs))
-        check_array(self.mean, "mean", (outputs,))
-        check_array(self.spread, "spread", (outputs,))
-        self.rows.check_state(outputs)
+    def check_restored(self, sizes: Sizes) -> None:
+        """Raise ValueError if the left-out rows do not fit to the rest."""
+        shape = (len(self.rows.weight), sizes["k"])
+        check_array(self.row_scale, "scales of left-out rows", shape)
+        check_state(self.rows, k=sizes["k"])
         fold = self.rows.fold
         if len(fold) and not (fold.min() >= 0 and fold.max() < self.models):
             raise ValueError(f"folds of left-out rows must be below {self.models}")
-        if self.novelty is not None:
-            if not isinstance(self.novelty, Novelty):
-                raise ValueError("novelty of intervals must be Novelty")
-            self.novelty.check_state(n_features)
 
 
 def check_level(mixture: ErrorMixture, level: float, rows: int) -> None:

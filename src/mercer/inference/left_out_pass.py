@@ -7,7 +7,7 @@ are needed next (:mod:`mercer.inference.error_scale`), so that rows are read onc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 import numpy as np
@@ -15,9 +15,9 @@ import numpy as np
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array, RowBlock, Rows, Targets
 from mercer.engines import Lanes
-from mercer.inference.fold_models import FoldModels
 from mercer.inference.left_out_rows import LeftOutRows
 from mercer.inference.novelty import Novelty
+from mercer.leaving_out import FoldModels
 from mercer.moments.by_fold import share_functions
 from mercer.moments.dealt_folds import DealtFolds
 from mercer.rows.rowset import Placed, RowSet
@@ -93,6 +93,10 @@ def left_out_shard(
     """Task: evaluate the left-out rows of a shard."""
     block_rows = max(64, min(4096, ENTRIES // max(1, basis.size)))
     skipped = evaluation.skipped.get(shard.number, np.zeros(0, dtype=np.intp))
+    drawn = None
+    if evaluation.share < 1:  # with another seed than that of the folds, to take some of each
+        other = replace(dealt.deal, seed=dealt.deal.seed + 1)
+        drawn = other.to_folds(shard, 2, evaluation.share)
 
     def pieces() -> Iterator[tuple[int, RowBlock, Array, Array, Array]]:
         number = 0
@@ -102,9 +106,8 @@ def left_out_shard(
                 taken &= block.weight > 0
             low, high = np.searchsorted(skipped, [block.start, block.start + block.n_rows])
             taken[skipped[low:high] - block.start] = False
-            if evaluation.share < 1:
-                rng = np.random.default_rng([shard.seed(dealt.seed), block.start])
-                taken &= rng.random(len(taken)) < evaluation.share
+            if drawn is not None:
+                taken &= drawn(block.start, block.n_rows) == 1
             chosen = np.flatnonzero(taken)
             for start in range(0, len(chosen), block_rows):
                 number += 1

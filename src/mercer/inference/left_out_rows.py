@@ -15,13 +15,22 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.validation import check_array, check_count
+from mercer.storage.state import Count, Numbers, State
 
 
 @dataclass(frozen=True)
 class LeftOutRows:
     """Left-out predictions of a sample of labelled rows, for encoded targets."""
 
+    state = State(
+        weight=Numbers("n", label="weights of left-out rows"),
+        values=Numbers("n k", label="values of left-out rows"),
+        fitted=Numbers("n k", label="fitted of left-out rows"),
+        targets=Numbers("n k", label="targets of left-out rows"),
+        count=Count(label="count of left-out rows", optional=True),
+        fold=Numbers("n", kind="iuf", label="folds of left-out rows"),
+        query=Numbers("n", kind="iuf", label="queries of left-out rows", optional=True),
+    )
     values: Array  # (n, k) f_{-k(i)}(x_i)
     fitted: Array  # (n, k) f(x_i) of the model itself
     targets: Array  # (n, k)
@@ -48,13 +57,3 @@ class LeftOutRows:
     def number(self) -> int:
         """How many rows were left out."""
         return len(self.weight) if self.count is None else self.count
-
-    def check_state(self, outputs: int) -> None:
-        """Raise ValueError if the arrays, read from a file, do not fit together."""
-        rows = len(self.weight)
-        for name in ("values", "fitted", "targets"):
-            check_array(getattr(self, name), f"{name} of left-out rows", (rows, outputs))
-        check_array(self.weight, "weights of left-out rows", (rows,))
-        if self.count is not None:
-            check_count(self.count, "count of left-out rows")
-        check_array(self.fold.astype(float), "folds of left-out rows", (rows,))

@@ -18,7 +18,7 @@ from mercer.contracts import Array, Rows
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import dense
 from mercer.sampling import pivoted_cholesky
-from mercer.validation import check_array
+from mercer.storage.state import Numbers, Part, State
 
 #: Reference points at most, and how many points they are chosen from.
 POINTS, CANDIDATES = 64, 1000
@@ -37,6 +37,11 @@ class Novelty:
     array([0.01, 1.  ])
     """
 
+    state = State(
+        points=Numbers("points d", label="reference points"),
+        factor=Numbers("points points", label="factor of the reference points"),
+        kernel=Part(Kernel, "d", must="the kernel must be a Kernel, got {kind}"),
+    )
     kernel: Kernel
     points: Array  # (m, d)
     factor: Array  # (m, m), the inverse of a Cholesky factor
@@ -79,11 +84,3 @@ class Novelty:
         if not room > 0:
             return np.zeros_like(values)
         return np.asarray(np.maximum(values - self.start, 0.0) / room)
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError if the arrays, read from a file, do not fit together."""
-        points = len(self.points)
-        check_array(self.points, "reference points", (points, n_features))
-        check_array(self.factor, "factor of the reference points", (points, points))
-        if not isinstance(self.kernel, Kernel):
-            raise ValueError(f"the kernel must be a Kernel, got {type(self.kernel).__name__}")

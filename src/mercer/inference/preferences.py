@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit
 
 from mercer.contracts import Array
-from mercer.validation import check_count, check_number
+from mercer.storage.state import Count, Number, State
 
 #: Fewest groups of rows that standard errors are computed from.
 FEWEST = 10
@@ -52,6 +52,14 @@ class PreferenceMap:
     array([0.5       , 0.88079708])
     """
 
+    state = State(
+        slope=Number(0.0),
+        log_loss=Number(0.0),
+        error=Number(0.0, most=1.0),
+        n_pairs=Count(),
+        loss_deviation=Number(0.0, optional=True),
+        error_deviation=Number(0.0, optional=True),
+    )
     slope: float
     log_loss: float
     error: float
@@ -62,16 +70,6 @@ class PreferenceMap:
     def probabilities(self, differences: Array) -> Array:
         """Return the probability that the first row of each pair is above the second."""
         return np.asarray(expit(self.slope * differences))
-
-    def check_state(self, classes: int = 0) -> None:
-        """Raise ValueError if a map read from a file is inconsistent."""
-        check_number(self.slope, "slope", minimum=0.0)
-        check_number(self.log_loss, "log_loss", minimum=0.0)
-        check_number(self.error, "error", minimum=0.0, maximum=1.0)
-        check_count(self.n_pairs, "n_pairs")
-        for name in ("loss_deviation", "error_deviation"):
-            if getattr(self, name) is not None:
-                check_number(getattr(self, name), name, minimum=0.0)
 
     def describe(self) -> str:
         """Return the map and its scores as one line of a summary."""

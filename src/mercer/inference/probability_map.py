@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from mercer.contracts import Array
-from mercer.validation import check_array, check_choice
+from mercer.storage.state import Numbers, OneOf, Sizes, State
 
 #: The least share of a class that its score can stand for.
 FLOOR = 0.01
@@ -63,6 +63,7 @@ class ProbabilityMap:
            [0.11920292, 0.88079708]])
     """
 
+    state = State(name=OneOf(list(MAPS)), slopes=Numbers("2"), offsets=Numbers("classes"))
     name: str
     slopes: Array  # (2,)
     offsets: Array  # (classes,)
@@ -83,11 +84,8 @@ class ProbabilityMap:
         """Return their logarithms, which are finite."""
         return np.asarray(log_softmax(self.logits(values), axis=1))
 
-    def check_state(self, classes: int) -> None:
-        """Raise ValueError if a map read from a file is inconsistent."""
-        check_choice(self.name, "name", list(MAPS))
-        check_array(self.slopes, "slopes", (2,))
-        check_array(self.offsets, "offsets", (classes,))
+    def check_restored(self, sizes: Sizes) -> None:
+        """Raise ValueError if a slope is negative."""
         if np.any(self.slopes < 0):
             raise ValueError(f"slopes must not be negative, got {self.slopes.tolist()}")
 

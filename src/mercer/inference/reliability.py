@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.validation import check_array, check_count, check_number
+from mercer.storage.state import Count, Number, Numbers, State
 
 #: Bins of equal width.
 BINS = 20
@@ -46,6 +46,14 @@ class Reliability:
     (0.0467, 3)
     """
 
+    state = State(
+        log_loss=Number(0.0),
+        brier=Number(0.0),
+        n_rows=Count(),
+        confidence=Numbers("bins 3"),
+        by_class=Numbers("classes bins 3"),
+        standard_errors=Numbers("3", optional=True),
+    )
     log_loss: float
     brier: float
     n_rows: int
@@ -73,16 +81,6 @@ class Reliability:
         table = self.confidence if number is None else self.by_class[number]
         weight, predicted, observed = table[table[:, 0] > 0].T
         return predicted / weight, observed / weight, weight / weight.sum()
-
-    def check_state(self, classes: int) -> None:
-        """Raise ValueError if a record read from a file is inconsistent."""
-        check_number(self.log_loss, "log_loss", minimum=0.0)
-        check_number(self.brier, "brier", minimum=0.0)
-        check_count(self.n_rows, "n_rows")
-        check_array(self.confidence, "confidence", (None, 3))
-        check_array(self.by_class, "by_class", (classes, len(self.confidence), 3))
-        if self.standard_errors is not None:
-            check_array(self.standard_errors, "standard_errors", (3,))
 
 
 def reliability_of(logs: Array, codes: Array, weight: Array, bins: int = BINS) -> Reliability:

@@ -3,14 +3,12 @@
 from typing import Any
 
 from mercer.kernels.chi_squared import ChiSquared
-from mercer.kernels.combined import Product, Sum
+from mercer.kernels.combined import InMetric, Product, Sum
 from mercer.kernels.cosine import Cosine
 from mercer.kernels.dot_product import ArcCosine, Linear, Polynomial
-from mercer.kernels.function_kernel import FunctionKernel
-from mercer.kernels.in_metric import InMetric
+from mercer.kernels.given_kernels import FunctionKernel, Precomputed
 from mercer.kernels.kernel import Kernel
 from mercer.kernels.metric import Metric
-from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.spline import PeriodicSpline, Sobolev
 from mercer.kernels.stationary import Gaussian, LaplacianL1, LaplacianL2, Matern
 from mercer.validation import from_alias

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
@@ -54,7 +53,7 @@ class ChiSquared(Kernel):
         bandwidth = resolve_bandwidth(self.bandwidth, rows, between_pairs)
         if is_resolved(self.bandwidth):
             return self
-        return clone(self).set_params(bandwidth=bandwidth)  # type: ignore[no-any-return]
+        return self._with(bandwidth=bandwidth)
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> K(X, Z)."""

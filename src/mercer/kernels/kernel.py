@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
 from mercer.kernels.feature_maps import FeatureMap
+from mercer.storage.state import Sizes
 from mercer.symmetric import symmetrize
 
 if TYPE_CHECKING:
@@ -36,32 +37,61 @@ class Kernel(BaseEstimator):
     Those that set ``has_units = True`` are of columns as they are, unless scaling is asked for.
     """
 
-    #: Whether values are of order one, so that float32 blocks are accurate enough.
-    bounded = False
-    #: How many float64 blocks of (rows, M) an evaluation holds at a time, besides its result.
-    scratch = 2
-    #: Whether rows may be SciPy sparse matrices.
-    accepts_sparse = False
-    #: Whether :meth:`gradient` is defined.
-    has_gradient: bool = False
     #: Whether X holds kernel values instead of columns.
     pairwise = False
-    #: Whether columns must not have negative values.
-    nonnegative = False
-    #: Whether columns may be scaled: not kernels of X in [0, 1], nor of kernel values.
-    may_scale: bool = True
-    #: The metrics that it can learn: "full", only "diagonal", or None.
-    learns: str | None = None
+
+    # Flags are properties here, so that a kernel may compute them; one that knows them writes
+    # ``bounded = True``.
+
+    @property
+    def bounded(self) -> bool:
+        """Whether values are of order one, so that float32 blocks are accurate enough."""
+        return False
+
+    @property
+    def scratch(self) -> int:
+        """How many float64 blocks of (rows, M) an evaluation holds, besides its result."""
+        return 2
+
+    @property
+    def accepts_sparse(self) -> bool:
+        """Whether rows may be SciPy sparse matrices."""
+        return False
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether K(x + s, z + s) = K(x, z): sparse rows are then not centered."""
+        return False
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether :meth:`gradient` is defined."""
+        return False
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether columns must not have negative values."""
+        return False
+
+    @property
+    def may_scale(self) -> bool:
+        """Whether columns may be scaled: not kernels of X in [0, 1], nor of kernel values."""
+        return True
+
+    @property
+    def learns(self) -> str | None:
+        """The metrics that it can learn: "full", only "diagonal", or None."""
+        return None
 
     def check_parts(self) -> None:
         """Raise TypeError if a part of a combined kernel is not a kernel."""
 
-    def check_state(self, n_features: int) -> None:
+    def check_restored(self, sizes: Sizes) -> None:
         """Raise ValueError if a loaded model has parameters that are unresolved or out of range."""
         for name, value in self.get_params(deep=False).items():
             if value is None or isinstance(value, str):
                 raise ValueError(f"{name} of {type(self).__name__} must be numbers, got {value!r}")
-        self.fitted(np.zeros((1, n_features)))
+        self.fitted(np.zeros((1, sizes["d"])))
 
     @property
     def needs_rows(self) -> bool:
@@ -92,6 +122,11 @@ class Kernel(BaseEstimator):
     def fitted(self, X: Rows) -> Kernel:
         """Return a copy whose parameters are numbers, estimated from X where needed."""
         return self
+
+    def _with(self, **parameters: Any) -> Self:
+        """Return a copy with other parameters."""
+        copy: Self = clone(self).set_params(**parameters)
+        return copy
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return the function X -> K(X, Z), with the work on Z done once."""

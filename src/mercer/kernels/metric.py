@@ -6,14 +6,15 @@ columns that matter are stretched, others shrink, and directions that are no col
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from mercer.columns.scaling import Scaling, StandardScaling
+from mercer.columns.shifted_rows import ShiftedRows
 from mercer.contracts import Array, Rows
-from mercer.validation import check_array
+from mercer.storage.state import Numbers, Part, State
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Metric:
     array([[2.]])
     """
 
+    state = State(
+        scaling=Part(Scaling, "d", optional=True),
+        matrix=Numbers("d | d r", label="matrix of the metric", optional=True),
+    )
     scaling: Scaling | None = None
     matrix: Array | None = None
 
@@ -47,16 +52,6 @@ class Metric:
         """Whether no two columns are combined."""
         return self.matrix is None or self.matrix.ndim == 1
 
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError unless the arrays describe ``n_features`` columns."""
-        if self.scaling is not None:
-            if not isinstance(self.scaling, Scaling):
-                raise ValueError(f"scaling must be a Scaling, got {type(self.scaling).__name__}")
-            self.scaling.check_state(n_features)
-        if self.matrix is not None:
-            shape = (n_features,) if getattr(self.matrix, "ndim", 1) == 1 else (n_features, None)
-            check_array(self.matrix, "matrix of the metric", shape)
-
     def size(self, n_features: int) -> int:
         """Return r, the number of coordinates."""
         if self.matrix is None:
@@ -65,8 +60,15 @@ class Metric:
 
     @property
     def accepts_sparse(self) -> bool:
-        """Whether sparse rows stay sparse."""
+        """Whether sparse rows stay sparse, up to a shift."""
         return self.diagonal and isinstance(self.scaling, (StandardScaling, type(None)))
+
+    @cached_property
+    def uncentered(self) -> Metric:
+        """The map without the shift of a standard scaling, which differences do not see."""
+        if not isinstance(self.scaling, StandardScaling):
+            return self
+        return replace(self, scaling=self.scaling.uncentered())
 
     def __call__(self, X: Rows) -> Rows:
         """Return the coordinates of rows, of shape (rows, r)."""
@@ -75,6 +77,8 @@ class Metric:
             return U
         if not self.diagonal:
             return np.asarray(U @ self.matrix)
+        if isinstance(U, ShiftedRows):
+            return U.weighted(self._kept, self.matrix[self._kept])
         if hasattr(U, "tocsr"):
             return U[:, self._kept].multiply(self.matrix[self._kept]).tocsr()
         if len(self._kept) < len(self.matrix):

@@ -13,7 +13,8 @@ from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
 from mercer.kernels.feature_maps import StoredFeatures, _output
 from mercer.kernels.gradients import Scratch, in_tiles, product_over_columns
 from mercer.kernels.kernel import Kernel, dense
-from mercer.validation import check_array, check_number
+from mercer.storage.state import Number, Numbers, State
+from mercer.validation import check_number
 
 _HARMONICS = 2**15
 _GRID = 2**17
@@ -96,6 +97,10 @@ def periodic_spline_slope(t: Array, order: float) -> Array:
 class SplineFeatures(StoredFeatures):
     """``psi_j(x) = Lambda_(order)(x - w_j)`` with w_j uniform on [0, 1], a product over columns."""
 
+    state = State(
+        knots=Numbers("d m"),
+        order=Number(above=0.5, must="order of the features must be greater than 0.5, got {value}"),
+    )
     knots: Array  # (d, M)
     order: float
 
@@ -103,12 +108,6 @@ class SplineFeatures(StoredFeatures):
     def size(self) -> int:
         """M, the number of functions."""
         return int(self.knots.shape[1])
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError if the knots have the wrong shape or the order is at most 0.5."""
-        check_array(self.knots, "knots", (n_features, None))
-        if not self.order > 0.5:
-            raise ValueError(f"order of the features must be greater than 0.5, got {self.order}")
 
     def __call__(self, X: Rows, precision: Precision, out: Array | None = None) -> Array:
         """Return the splines around each knot."""
@@ -119,7 +118,7 @@ class SplineFeatures(StoredFeatures):
         return out
 
     @property
-    def has_gradient(self) -> bool:  # type: ignore[override]
+    def has_gradient(self) -> bool:
         """Whether the slope of the splines is bounded: the order is 2 or more."""
         return self.order >= 2
 
@@ -180,7 +179,7 @@ class PeriodicSpline(Kernel):
         return lambda X, out=None: map_(X, precision, out)
 
     @property
-    def has_gradient(self) -> bool:  # type: ignore[override]
+    def has_gradient(self) -> bool:
         """Whether the slope is bounded: the order is 2 or more."""
         return self.order >= 2
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.base import clone
 
 from mercer.contracts import Array, BlockGradient, BlockKernel, Precision, Rows
 from mercer.kernels.bandwidth import is_resolved, resolve_bandwidth
@@ -29,6 +28,7 @@ class _Stationary(Kernel):
     """Base class: K depends only on (x - z) / bandwidth, and K(x, x) = 1."""
 
     bounded = True
+    shift_invariant = True
     has_gradient = True
     learns = "full"
     metric = "euclidean"
@@ -39,11 +39,11 @@ class _Stationary(Kernel):
         bandwidth = resolve_bandwidth(self.bandwidth, X, self.metric)
         if is_resolved(self.bandwidth):
             return self
-        return clone(self).set_params(bandwidth=bandwidth)  # type: ignore[no-any-return]
+        return self._with(bandwidth=bandwidth)
 
     def with_bandwidth(self, bandwidth: float | Array) -> _Stationary:
         """Return a copy with a different bandwidth."""
-        return clone(self).set_params(bandwidth=bandwidth)  # type: ignore[no-any-return]
+        return self._with(bandwidth=bandwidth)
 
     def diag(self, X: Rows) -> Array:
         """Return ones."""
@@ -188,13 +188,11 @@ class LaplacianL2(Matern):
     array([[0.082]])
     """
 
+    #: Smoothness, always 1/2.
+    nu = 0.5
+
     def __init__(self, bandwidth: float | Array | str = "auto") -> None:
         self.bandwidth = bandwidth
-
-    @property
-    def nu(self) -> float:  # type: ignore[override]
-        """Smoothness, always 1/2."""
-        return 0.5
 
 
 class LaplacianL1(_Stationary):

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mercer.labelling.label_curve import CurvePoint
 from mercer.labelling.label_journal import LabelJournal
-from mercer.labelling.label_task import LabelTask, task_of_labels
-from mercer.labelling.row_queue import RowQueue
+from mercer.labelling.label_learning import CurvePoint
+from mercer.labelling.label_values import LabelTask, task_of_labels
 from mercer.labelling.sheet import Sheet
 
 
 class TakenError(ValueError):
     """Somebody else has labelled the row in the meantime."""
-
-
-@dataclass(frozen=True)
-class _Action:
-    """A label or a skip of a row, which had no label before."""
-
-    person: str
-    row: str
 
 
 class LabelBook:
@@ -65,7 +57,8 @@ class LabelBook:
         self.points: list[CurvePoint] = []
         self.changed: Callable[[], None] = lambda: None
         self._labels = dict(zip(sheet.drawn.ids, sheet.labels, strict=True))
-        self._history: list[_Action] = []
+        #: Labels and skips that can be undone: who did it, and of which row.
+        self._history: list[tuple[str, str]] = []
         self._queue = RowQueue()
         self.publish(sheet, order)
         drawn = sheet.drawn
@@ -77,7 +70,7 @@ class LabelBook:
             self._journal.close()
             raise
 
-    def _go_through(self, entries: list[dict[str, Any]], asked: LabelTask | None) -> None:
+    def _go_through(self, entries: list[dict[str, Any]], wanted: LabelTask | None) -> None:
         """Take everything from the journal that the sheet does not have."""
         saved = [at for at, entry in enumerate(entries) if "saved" in entry]
         known: LabelTask | None = None
@@ -92,18 +85,18 @@ class LabelBook:
                 self._queue.ask_again()
             elif entry.get("id") in self._labels:
                 self._apply(entry)
-        self._take_task(asked, known)
+        self._take_task(wanted, known)
 
-    def _take_task(self, asked: LabelTask | None, known: LabelTask | None) -> None:
+    def _take_task(self, wanted: LabelTask | None, known: LabelTask | None) -> None:
         """Bring together what was asked for, what the journal says, and what the labels are."""
         labels = [label for label in self._labels.values() if label is not None]
-        task = asked or known or task_of_labels(labels)
+        task = wanted or known or task_of_labels(labels)
         if task is None:
             return
-        if asked is not None and known is not None and asked.kind != known.kind and labels:
+        if wanted is not None and known is not None and wanted.kind != known.kind and labels:
             raise ValueError(
                 f"the labels of the sheet are of a {known.kind}, so the task must not be "
-                f"{asked.kind}: leave it out, or start another sheet"
+                f"{wanted.kind}: leave it out, or start another sheet"
             )
         if task.kind == "classification":
             for name in [*(known.classes if known else ()), *map(str, labels)]:
@@ -188,17 +181,17 @@ class LabelBook:
     def undo(self, tab: str, person: str) -> str | None:
         """Take back the last label or skip of a person, whose tab gets the row again."""
         with self.lock:
-            mine = [at for at, action in enumerate(self._history) if action.person == person]
+            mine = [at for at, (by, _) in enumerate(self._history) if by == person]
             if not mine:
                 return None
-            row = self._history[mine[-1]].row
+            _, row = self._history[mine[-1]]
             self._do({"id": row, "undo": mine[-1], "by": person}, tab)
             return row
 
     def can_undo(self, person: str) -> bool:
         """Return whether a person has done anything that can be undone."""
         with self.lock:
-            return any(action.person == person for action in self._history)
+            return any(by == person for by, _ in self._history)
 
     def ask_again(self) -> None:
         """Ask for the skipped rows again."""
@@ -237,7 +230,7 @@ class LabelBook:
             self._labels[row] = None
             self._queue.hand(row, tab)
             return
-        self._history.append(_Action(person, row))
+        self._history.append((person, row))
         if "skip" in entry:
             self._queue.skip(row)
         else:
@@ -248,3 +241,98 @@ class LabelBook:
         if row not in self.at:
             raise ValueError(f"the sheet has no row {str(row)[:40]!r}")
         return self._labels[row]
+
+
+#: Seconds after which a row that nobody has asked about goes to somebody else.
+LEASE = 120.0
+
+
+class RowQueue:
+    """Ids in the order in which they are handed out, each to one tab at a time.
+
+    A row belongs to a tab until it has a label, is skipped or given back, or until the tab has not
+    been heard of for ``lease`` seconds. Skipped rows wait until :meth:`ask_again`. This is not safe
+    for threads by itself.
+
+    >>> queue = RowQueue(["a", "b"])
+    >>> queue.next("one tab"), queue.next("another"), queue.next("one tab"), queue.next("third")
+    ('a', 'b', 'a', None)
+    >>> queue.done("a")
+    >>> queue.give_back("another")
+    >>> queue.next("one tab"), len(queue)
+    ('b', 1)
+    """
+
+    def __init__(
+        self,
+        ids: Iterable[str] = (),
+        lease: float = LEASE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._waiting = dict.fromkeys(ids)
+        self._skipped: dict[str, None] = {}
+        self._leases: dict[str, tuple[str, float]] = {}  # by tab: its row, and until when
+        self._lease, self._clock = lease, clock
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def skipped(self) -> int:
+        """The number of skipped rows."""
+        return len(self._skipped)
+
+    def add(self, ids: Iterable[str]) -> None:
+        """Add rows at the end."""
+        self._waiting.update(dict.fromkeys(ids))
+
+    def next(self, tab: str) -> str | None:
+        """Return the row of a tab, or the next one that nobody has; None if there is none."""
+        now = self._clock()
+        taken = set()
+        for other, (row, until) in list(self._leases.items()):
+            if row not in self._waiting or (until < now and other != tab):
+                del self._leases[other]
+            elif other != tab:
+                taken.add(row)
+        mine = self._leases.get(tab)
+        found = mine[0] if mine is not None else None
+        if found is None:
+            found = next((row for row in self._waiting if row not in taken), None)
+        if found is not None:
+            self._leases[tab] = found, now + self._lease
+        return found
+
+    def give_back(self, tab: str) -> None:
+        """Let others have the row of a tab; it is the next to be handed out."""
+        row, _ = self._leases.pop(tab, (None, 0.0))
+        if row in self._waiting:
+            self._first(row)
+
+    def hand(self, row: str, tab: str | None) -> None:
+        """Give a row that has lost its label, or was skipped, to a tab, or to whoever is next."""
+        if tab is not None:
+            self.give_back(tab)
+            self._leases[tab] = row, self._clock() + self._lease
+        self._skipped.pop(row, None)
+        self._first(row)
+
+    def _first(self, row: str) -> None:
+        self._waiting.pop(row, None)
+        self._waiting = {row: None, **self._waiting}
+
+    def done(self, row: str) -> None:
+        """Remove a row that has a label."""
+        self._waiting.pop(row, None)
+        self._skipped.pop(row, None)
+
+    def skip(self, row: str) -> None:
+        """Put a row aside."""
+        if row in self._waiting:
+            del self._waiting[row]
+            self._skipped[row] = None
+
+    def ask_again(self) -> None:
+        """Let skipped rows wait again, after all others."""
+        self._waiting.update(self._skipped)
+        self._skipped = {}

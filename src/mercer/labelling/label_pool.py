@@ -1,9 +1,9 @@
-"""A pool of rows to label, with ids and a fingerprint."""
+"""A pool of rows to label, with ids and a fingerprint: in memory, or in a file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,7 @@ import numpy as np
 
 from mercer.columns.row_folds import row_hashes
 from mercer.contracts import Array, Rows, RowSource
-from mercer.labelling.pool_columns import TableSource, column_batches, column_names, look
-from mercer.labelling.spreadsheet_values import as_id
+from mercer.labelling.label_values import as_id, as_shown
 from mercer.rows import (
     ArraySource,
     CsvSource,
@@ -22,8 +21,12 @@ from mercer.rows import (
     names_columns,
     open_rows,
 )
-from mercer.rows.checks import check_exists
+from mercer.rows.arrow import kind_of, reading
+from mercer.rows.checks import check_exists, check_file
 from mercer.rows.column_selection import select_columns
+from mercer.rows.csv import all_named
+from mercer.rows.csv_lines import read_header
+from mercer.rows.dialect import sniff
 from mercer.rows.frames import table_of
 from mercer.rows.table import Coded, Column, Table
 from mercer.storage import fingerprint_rows, fingerprint_texts, pyarrow
@@ -33,7 +36,7 @@ from mercer.validation import closest
 ROW, ID = "row", "id"
 #: The columns of every sheet after the ids.
 DRAWS, WEIGHT, LABEL = "draws", "weight", "label"
-#: Rows hashed at a time.
+#: Rows hashed, and rows of a Parquet file read, at a time.
 BLOCK_ROWS = 8192
 
 
@@ -295,3 +298,70 @@ def _check_ids(ids: Array, n_rows: int, label: str) -> None:
             f"{str(ids[one])!r}: name another column, or omit ids to use row "
             f"numbers"
         )
+
+
+TableSource = CsvSource | ParquetSource
+
+
+def column_names(path: Path, delimiter: str | None = None, decimal: str | None = None) -> list[str]:
+    """Return the columns of a file, or of the first file in a folder."""
+    if path.is_dir():
+        path = next(iter(sorted(path.glob("*.parquet"))), path)
+    if path.suffix.lower() == ".parquet":
+        with reading(path, "Parquet"):
+            return list(pyarrow(".parquet").read_schema(check_file(path)).names)
+    file = check_file(path)
+    return all_named(read_header(file, sniff(file, delimiter=delimiter, decimal=decimal)))
+
+
+def column_batches(source: TableSource, names: list[str]) -> Iterator[tuple[int, Any]]:
+    """Yield columns of all rows in batches, with the number of the first row of each."""
+    start = 0
+    for batch in _batches(source, names):
+        yield start, batch
+        start += batch.num_rows
+
+
+def _batches(source: TableSource, names: list[str]) -> Iterator[Any]:
+    if isinstance(source, CsvSource):
+        yield from source.text_batches(names)
+        return
+    for path in source.paths:
+        with reading(path, "Parquet"), pyarrow(".parquet").ParquetFile(path) as file:
+            yield from file.iter_batches(BLOCK_ROWS, columns=names)
+
+
+def look(source: TableSource, rows: Array, without: str | None) -> dict[str, list[Any]]:
+    """Return some rows of a file, by column, without columns that a person cannot read.
+
+    ``rows`` must be in increasing order; the column ``without`` is left out.
+    """
+    names = [name for name in _legible(source) if name != without]
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    for start, batch in column_batches(source, names):
+        low, high = np.searchsorted(rows, [start, start + batch.num_rows])
+        if low < high:
+            part = batch.take(pyarrow().array(rows[low:high] - start))
+            for name in names:
+                found[name] += part.column(name).to_pylist()
+        if high == len(rows):
+            break
+    if isinstance(source, CsvSource):
+        decimal = source.dialect.decimal
+        for name in set(source.feature_names or []) & set(names):
+            found[name] = as_shown(found[name], decimal)
+    return found
+
+
+def _legible(source: TableSource) -> list[str]:
+    """Return the columns of numbers, text and dates that exist in all files."""
+    if isinstance(source, CsvSource):
+        return source.names
+    schemas = [pyarrow(".parquet").read_schema(path) for path in source.paths]
+    types = pyarrow().types
+    return [
+        field.name
+        for field in schemas[0]
+        if all(field.name in schema.names for schema in schemas)
+        and (kind_of(field.type) in ("number", "text") or types.is_temporal(field.type))
+    ]

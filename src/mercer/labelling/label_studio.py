@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.text_numbers import parse_numbers, preferred, styles_of
-from mercer.labelling.spreadsheet_values import as_id, as_label, some
+from mercer.labelling.label_values import as_id, as_label, some
 from mercer.rows.checks import check_file
 from mercer.validation import warn
 

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
-from mercer.estimators import ImportanceLabeller
-from mercer.labelling.background import Background
-from mercer.labelling.growing_sheet import GrowingSheet
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mercer.contracts import Array
 from mercer.labelling.label_book import LabelBook
 from mercer.labelling.label_journal import SUFFIX, discard
+from mercer.labelling.label_learning import (
+    LabelledRows,
+    LabelsNeeded,
+    Model,
+    default_model,
+    guesses,
+    labels_needed,
+    learn,
+)
 from mercer.labelling.label_pool import LabelPool
-from mercer.labelling.label_task import LabelTask
+from mercer.labelling.label_rounds import GrowingSheet
+from mercer.labelling.label_values import REGRESSION, LabelTask
+from mercer.labelling.labeller import ImportanceLabeller
 from mercer.labelling.page.page_server import PageServer
-from mercer.labelling.row_pictures import PictureError
-from mercer.labelling.row_view import RowView
-from mercer.labelling.session_learning import SessionLearning
+from mercer.labelling.row_labels import rows_of
+from mercer.labelling.row_view import PictureError, RowView
 from mercer.labelling.sheet import Sheet, sheet_files
 from mercer.labelling.sheet_reading import read_sheet
 from mercer.validation import check_count, check_number
@@ -103,7 +114,7 @@ class LabellingSession:
         self.refit_every = check_count(refit_every, "refit_every")
         if target_error is not None:
             check_number(target_error, "target_error", above=0.0)
-        asked = None if task is None and not classes else LabelTask.of(task, classes)
+        wanted = None if task is None and not classes else LabelTask.of(task, classes)
         if folder is None and isinstance(pool, (str, os.PathLike)):
             folder = Path(pool).expanduser().absolute().parent
         place = None if folder is None else Path(folder)
@@ -118,7 +129,7 @@ class LabellingSession:
             discard(self.path.with_suffix(SUFFIX))
             sheet.save(self.path, overwrite=True)
         order = self._growing.order(list(sheet.drawn.ids))
-        self.book = LabelBook(sheet, order, self.path.with_suffix(SUFFIX), asked)
+        self.book = LabelBook(sheet, order, self.path.with_suffix(SUFFIX), wanted)
         self.learning = SessionLearning(self.book, self.pool, refit_every, target_error)
         self.trouble: str | None = None
         self._closed, self._saving = False, threading.Lock()
@@ -279,3 +290,177 @@ class LabellingSession:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+#: Errors of a fit that labels can cause; the next labels may end them.
+UNFIT = (ValueError, TypeError, ArithmeticError, MemoryError, np.linalg.LinAlgError)
+
+
+class SessionLearning:
+    """The models of a session; :meth:`run` is called by one thread, the rest by any.
+
+    Attributes
+    ----------
+    changes : int
+        Labels given or taken back since the last fit began.
+    fitted_labels : int
+        The number of labels that the model has seen; 0 if there is none.
+    trouble : str or None
+        Why the last fit failed.
+    """
+
+    def __init__(
+        self, book: LabelBook, pool: LabelPool, every: int, target_error: float | None
+    ) -> None:
+        self._book, self._pool, self._every, self._target = book, pool, every, target_error
+        self._model: Model | None = None
+        self._features: tuple[int, Any] = (0, None)
+        self._guesses: dict[str, dict[str, Any]] = {}
+        self.changes = every  # a session that goes on fits at once
+        self.fitted_labels = 0
+        self.trouble: str | None = None
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a fit."""
+        return self.changes >= self._every
+
+    def run(self, most_weight: float | None, at_end: bool = False) -> None:
+        """Fit if it is time to, and say what is expected of rows without a label.
+
+        ``at_end`` is whether all rows have a label, so that there is nothing to wait for.
+        """
+        sheet, task = self._book.sheet, self._book.task
+        if task is None:
+            return
+        with threadpool_limits(limits=1):  # the page is to answer meanwhile
+            try:
+                if self.due or (at_end and self.changes):
+                    self._fit(sheet, task.target, default_model(task.kind), most_weight)
+                if self._model is not None:
+                    self._expect(sheet, self._model)
+            except UNFIT as error:
+                self.trouble = " ".join(str(error).split())
+
+    def _fit(
+        self,
+        sheet: Sheet,
+        target: Callable[[list[Any]], Array],
+        model: Model,
+        most_weight: float | None,
+    ) -> None:
+        changes, drawn = self.changes, sheet.drawn
+        at = np.array([i for i, label in enumerate(sheet.labels) if label is not None], dtype=int)
+        rows = LabelledRows(
+            rows_of(self._rows(sheet), at),
+            target([sheet.labels[i] for i in at]),
+            np.asarray(drawn.weights)[at],
+            np.asarray(drawn.counts)[at],
+            most_weight,
+        )
+        if not rows.enough:
+            return
+        try:
+            self._model, point = learn(model, rows)
+        finally:
+            self.changes -= changes
+        self.trouble, self.fitted_labels = None, len(at)
+        self._book.record_point(point)
+
+    def _expect(self, sheet: Sheet, model: Model) -> None:
+        """Store what the model expects of all rows without a label."""
+        at = np.array([i for i, label in enumerate(sheet.labels) if label is None], dtype=int)
+        found = guesses(model, rows_of(self._rows(sheet), at)) if len(at) else []
+        ids = [sheet.drawn.ids[i] for i in at]
+        self._guesses = dict(zip(ids, found, strict=True))
+
+    def _rows(self, sheet: Sheet) -> Any:
+        """Return the features of all rows of a sheet, read once a round."""
+        if self._features[0] != len(sheet.drawn.rows):
+            rows: Array = np.asarray(sheet.drawn.rows)
+            self._features = len(rows), self._pool.take(rows)
+        return self._features[1]
+
+    def guess(self, row: str) -> dict[str, Any] | None:
+        """Return what the model expects of a row."""
+        return self._guesses.get(row)
+
+    @property
+    def needed(self) -> LabelsNeeded | None:
+        """How many labels the target error takes; None without a target."""
+        if self._target is None:
+            return None
+        return labels_needed(self._book.points, self._target)
+
+    @property
+    def measure(self) -> str:
+        """What errors are."""
+        task = self._book.task
+        return "root mean squared error" if task and task.kind == REGRESSION else "error rate"
+
+
+class Background:
+    """A thread that calls a function after every :meth:`poke`, once for several in a row.
+
+    An error that the function raises ends the work; :meth:`stop` raises it again.
+
+    >>> calls = []
+    >>> work = Background(lambda: calls.append(1), "counting")
+    >>> work.poke()
+    >>> work.stop()
+    >>> calls
+    [1]
+    """
+
+    def __init__(self, work: Callable[[], None], name: str) -> None:
+        self._work = work
+        self._condition = threading.Condition()
+        self._wanted = self._stopped = self._busy = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name=f"mercer {name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is work to do."""
+        return self._busy or self._wanted
+
+    def poke(self) -> None:
+        """Ask for the work."""
+        with self._condition:
+            self._wanted = True
+            self._condition.notify_all()
+
+    def stop(self, finish: bool = True) -> None:
+        """End the thread, and before that the work that was asked for, or that has begun."""
+        with self._condition:
+            self._stopped, self._wanted = True, self._wanted and finish
+            self._condition.notify_all()
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def wait(self, seconds: float = 60.0) -> bool:
+        """Wait until nothing is left to do; return whether that is so."""
+        with self._condition:
+            return self._condition.wait_for(
+                lambda: not self.busy or not self._thread.is_alive(), seconds
+            )
+
+    def _run(self) -> None:
+        try:
+            while self._next():
+                self._work()
+        except BaseException as error:  # noqa: BLE001 - it is raised by stop
+            self._error = error
+        with self._condition:
+            self._busy = self._wanted = False
+            self._condition.notify_all()
+
+    def _next(self) -> bool:
+        with self._condition:
+            self._busy = False
+            self._condition.notify_all()
+            self._condition.wait_for(lambda: self._wanted or self._stopped)
+            found, self._wanted, self._busy = self._wanted, False, self._wanted
+            return found

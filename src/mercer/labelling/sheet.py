@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
-from mercer.labelling.spreadsheet_values import as_id, as_json, as_label, some
+from mercer.labelling.label_values import as_id, as_json, as_label, some
 from mercer.storage import ESCAPE, TABLE_WRITERS, escaped_table, write_json, write_together
 from mercer.validation import closest
 from mercer.version import VERSION

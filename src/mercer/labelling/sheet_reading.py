@@ -1,4 +1,7 @@
-"""Read filled-in sheets, in any order and from any spreadsheet, and check them."""
+"""Read filled-in sheets, in any order and from any spreadsheet, and check them.
+
+Their rows, labels and weights are joined for a fit.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,28 @@ import re
 from collections import defaultdict
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.columns.text_numbers import parse_numbers, styles_of
-from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint
-from mercer.labelling.pool_columns import read_text
-from mercer.labelling.sheet import FORMAT, FORMAT_VERSION, SUFFIXES, Draws, Sheet, refuse_unknown
-from mercer.labelling.spreadsheet_values import (
+from mercer.contracts import Array
+from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
+from mercer.labelling.label_rounds import has_names
+from mercer.labelling.label_values import (
     as_id,
     as_label,
     as_number,
+    as_target,
     some,
     with_decimal_points,
 )
+from mercer.labelling.sheet import FORMAT, FORMAT_VERSION, SUFFIXES, Draws, Sheet, refuse_unknown
 from mercer.rows.arrow import reading
 from mercer.rows.checks import check_file
+from mercer.rows.csv import text_batches
+from mercer.rows.csv_lines import read_header
+from mercer.rows.dialect import Dialect, sniff
 from mercer.storage import ESCAPE, pyarrow, unescaped
 from mercer.validation import warn
 
@@ -110,9 +118,24 @@ def _read_record(file: Path) -> tuple[Draws, str | None]:
         raise ValueError(f"{path} is damaged: {error}; draw again") from error
 
 
+def _read_text(path: Path) -> tuple[dict[str, list[str]], Dialect]:
+    """Return the columns of a CSV file as text, and how it is written."""
+    dialect = sniff(path)
+    header = read_header(path, dialect)
+    names = header.names
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"{path} must have distinct column names, got {repeated[0]!r} twice")
+    table: dict[str, list[str]] = {name: [] for name in names}
+    for batch in text_batches(path, dialect, header, names, names):
+        for name in names:
+            table[name] += batch.column(name).to_pylist()
+    return table, dialect
+
+
 def _read_csv(file: Path) -> Table:
     """Read a sheet as text, as the spreadsheet wrote it, without blank rows."""
-    table, dialect = read_text(file)
+    table, dialect = _read_text(file)
     if LABEL in table and dialect.decimal == ",":
         table[LABEL] = with_decimal_points(table[LABEL])
     filled = [any(cell.strip() for cell in row) for row in zip(*table.values(), strict=True)]
@@ -169,19 +192,19 @@ def _check_weights(ids: list[str], weights: list[Any], drawn: Draws, file: Path)
         )
 
 
-def _change(value: Any, known: float) -> float:
+def _change(value: str | float, known: float) -> float:
     """Return the relative change of a weight; of text, in the style that fits best."""
     return min((abs(found - known) / known for found in _readings(value)), default=np.inf)
 
 
-def _readings(value: Any) -> list[float]:
+def _readings(value: str | float) -> list[float]:
     """Return a weight as a number, in every style that it may be written in."""
     if not isinstance(value, str):
         return [as_number(value)]
     return [float(parse_numbers([value], style)[0]) for style in styles_of([value])]
 
 
-def _is_rounded(value: Any, known: float) -> bool:
+def _is_rounded(value: str | float, known: float) -> bool:
     """Return whether a weight was rounded to the digits that are written.
 
     >>> _is_rounded("0.02", 0.0234), _is_rounded("0,02", 0.0234), _is_rounded("0.03", 0.0234)
@@ -192,3 +215,59 @@ def _is_rounded(value: Any, known: float) -> bool:
         return False
     half = 0.5 * 10.0 ** -len(decimals[1])
     return any(found > 0 and abs(found - known) <= half for found in _readings(value))
+
+
+class Labelled(NamedTuple):
+    """Rows with their labels and weights, ready for fit."""
+
+    X: Any
+    y: Array
+    sample_weight: Array
+
+
+def join(pool: Any, sheet: Sheet, *, skip_unlabelled: bool = False) -> Labelled:
+    """Return the rows of a sheet with their labels and weights, in the order of the pool.
+
+    Parameters
+    ----------
+    pool : LabelPool, or what one is made from
+        The pool that the rows were drawn from; it must not have changed.
+    sheet : Sheet
+        The sheet, with a label for each row.
+    skip_unlabelled : bool
+        Whether to skip rows without a label; otherwise they raise ValueError.
+    """
+    drawn, gaps = sheet.drawn, sheet.unlabelled
+    if gaps and (not skip_unlabelled or len(gaps) == len(drawn.ids)):
+        raise ValueError(
+            f"every row must have a label, but {len(gaps)} of {len(drawn.ids)} have none, with the "
+            f"ids {some(gaps)}: fill them in"
+            + (
+                ", or skip them with skip_unlabelled (--skip-unlabelled)"
+                if len(gaps) < len(drawn.ids)
+                else ""
+            )
+        )
+    if not isinstance(pool, LabelPool):
+        said = drawn.settings
+        columns, ids = _by_name(drawn, pool)
+        pool = LabelPool(
+            pool, columns, ids, delimiter=said.get("delimiter"), decimal=said.get("decimal")
+        )
+    kept = [at for at, label in enumerate(sheet.labels) if label is not None]
+    y = as_target([sheet.labels[at] for at in kept], [drawn.ids[at] for at in kept], bool(gaps))
+    drawn.check_pool(pool)
+    X = pool.take(np.asarray(drawn.rows)[kept])
+    return Labelled(X, y, np.asarray(drawn.weights)[kept])
+
+
+def _by_name(drawn: Draws, pool: Any) -> tuple[list[str] | None, str | None]:
+    """Return the features and the column of ids, for a pool with column names."""
+    if has_names(pool):
+        return drawn.columns, None if drawn.pool.ids is None else drawn.id_name
+    if drawn.pool.ids is not None:
+        raise ValueError(
+            "the rows of the sheet have ids, so the pool must have the same ids: pass "
+            "LabelPool(pool, ids=...)"
+        )
+    return None, None

@@ -10,6 +10,7 @@ or d for the diagonal.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ import numpy as np
 from mercer.bases import BasisTransformer
 from mercer.columns.scaling import Scaling
 from mercer.contracts import Array, Reading, RowBlock, Rows, Targets
-from mercer.engines import Lanes
+from mercer.engines import in_order
 from mercer.moments.by_fold import share_functions
-from mercer.moments.triangle import symmetric, triangle
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
+from mercer.symmetric import symmetric, triangle
 from mercer.validation import check_finite, check_total_weight, check_weight
 
 #: Entries of the gradients of a block: rows times columns times outputs.
@@ -64,7 +65,7 @@ def gradient_outer_product(
     >>> X = np.random.default_rng(0).standard_normal((50, 2))
     >>> model = KernelRegressor(Linear(), alpha=1e-9, scale=None).fit(X, X @ [3.0, -1.0])
     >>> rows = RowSet.in_one_place(ArraySource(X))
-    >>> gradient_outer_product(rows, model.basis_, model.coef_, Reading(50, 1)).round(3)
+    >>> gradient_outer_product(rows, model.basis_, model.dual_coef_, Reading(50, 1)).round(3)
     array([[ 9., -3.],
            [-3.,  1.]])
     """
@@ -90,26 +91,6 @@ def add_sums(left: tuple[Array, float], right: tuple[Array, float]) -> tuple[Arr
     return left[0] + right[0], left[1] + right[1]
 
 
-class _OuterProducts:
-    """Sums of outer products, one per block, so that they can be added in row order."""
-
-    def __init__(self, gradients: Any, diagonal: bool, scaling: Scaling | None) -> None:
-        self.gradients, self.diagonal, self.scaling = gradients, diagonal, scaling
-        self.parts: dict[int, tuple[Array, float]] = {}
-
-    def add(self, start: int, X: Rows, weight: Array) -> None:
-        found = self.gradients(X)
-        if self.scaling is not None:
-            slope = np.broadcast_to(self.scaling.slope(X), X.shape)
-            found = np.divide(found, slope, out=np.zeros_like(found), where=slope > 0)
-        if self.diagonal:
-            total = np.einsum("oij,oij,i->j", found, found, weight, dtype=np.float64)
-        else:
-            flat = (found * np.sqrt(weight)[:, None].astype(found.dtype)).reshape(-1, X.shape[1])
-            total = (flat.T @ flat).astype(np.float64)
-        self.parts[start] = total, float(weight.sum())
-
-
 def outer_products_of(
     shard: Shard,
     basis: BasisTransformer,
@@ -125,22 +106,30 @@ def outer_products_of(
     fewest = max(64, ENTRIES // max(1, width * coefficients.shape[1]))
     block_rows = min(reading.block_rows, fewest)
 
-    def pieces() -> Iterator[tuple[int, Rows, Array]]:
+    def pieces() -> Iterator[tuple[Rows, Array]]:
         for block in source.blocks(block_rows):
             check_finite(block.X, start=block.start, names=source.feature_names)
-            yield block.start, block.X, _weights(block, targets)
+            yield block.X, _weights(block, targets)
             shard.report("gradients", block.start + block.n_rows)
 
-    def make() -> _OuterProducts:
-        return _OuterProducts(basis.gradients(coefficients), diagonal, scaling)
+    def products(gradients: Any, piece: tuple[Rows, Array]) -> tuple[Array, float]:
+        X, weight = piece
+        found = gradients(X)
+        if scaling is not None:
+            slope = np.broadcast_to(scaling.slope(X), X.shape)
+            found = np.divide(found, slope, out=np.zeros_like(found), where=slope > 0)
+        if diagonal:
+            total = np.einsum("oij,oij,i->j", found, found, weight, dtype=np.float64)
+        else:
+            flat = (found * np.sqrt(weight)[:, None].astype(found.dtype)).reshape(-1, X.shape[1])
+            total = (flat.T @ flat).astype(np.float64)
+        return total, float(weight.sum())
 
     with shard.naming():
-        lanes = Lanes(make, reading.lanes).run(pieces(), lambda sums, piece: sums.add(*piece))
-    parts = {start: part for lane in lanes for start, part in lane.parts.items()}
-    total: tuple[Array, float] = (np.zeros(width if diagonal else (width, width)), 0.0)
-    for start in sorted(parts):
-        total = add_sums(total, parts[start])
-    return total if diagonal else (triangle(total[0]), total[1])
+        parts = in_order(lambda: basis.gradients(coefficients), pieces(), products, reading.lanes)
+    nothing = np.zeros(width if diagonal else (width, width))
+    total, weight = reduce(add_sums, parts, (nothing, 0.0))
+    return total if diagonal else triangle(total), weight
 
 
 def _weights(block: RowBlock, targets: Targets | None) -> Array:
@@ -152,3 +141,39 @@ def _weights(block: RowBlock, targets: Targets | None) -> Array:
     if targets is None:
         return weight
     return np.asarray(weight * targets.pairs.factor[targets.codes(block)])
+
+
+#: Weights and directions below this share of the largest are left out.
+SMALLEST = 1e-3
+
+
+def learned_matrix(G: Array, power: float) -> Array | None:
+    """Return the next metric, a root of G: (d,) from a diagonal, or (d, r); None if f is constant.
+
+    .. math:: P = G^p, \\qquad p = \\tfrac12 \\text{ (moves fast) or } \\tfrac14 \\text{ (steadier)}
+
+    Only ratios count: the bandwidth sets the scale, so the
+    largest weight is 1.
+
+    >>> learned_matrix(np.array([4.0, 1.0, 0.0]), 0.5)
+    array([1. , 0.5, 0. ])
+    >>> learned_matrix(np.diag([4.0, 1.0, 0.0]), 0.5).shape
+    (3, 2)
+    """
+    if G.ndim == 1:
+        values = np.maximum(G, 0.0)
+        if not values.max(initial=0.0) > 0:
+            return None
+        weights = (values / values.max()) ** power
+        return np.where(weights >= SMALLEST, weights, 0.0)
+    values, vectors = np.linalg.eigh(G)
+    values = np.maximum(values, 0.0)
+    if not values[-1] > 0:
+        return None
+    weights = (values / values[-1]) ** power
+    kept = np.flatnonzero(weights >= SMALLEST)[::-1]
+    vectors = vectors[:, kept]
+    # The sign of an eigenvector is arbitrary: the largest entry is positive.
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.sign(vectors[largest, np.arange(len(kept))])
+    return np.asarray(vectors * weights[kept])

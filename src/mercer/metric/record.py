@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.validation import check_array, check_choice, check_count
+from mercer.storage.state import Count, Each, Numbers, OneOf, Part, State
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,15 @@ class SearchRecord:
         The time it took.
     """
 
+    state = State(
+        scale=OneOf(["none", "standard", "quantile"]),
+        form=OneOf(["none", "diagonal", "full", "given"]),
+        importances=Numbers("d", optional=True),
+        constant=Numbers("constant", kind="iu", optional=True),
+        rows=Count(0),
+        rounds=Count(0),
+        tried=Each(Part(Tried), must="tried must hold candidates of a search"),
+    )
     scale: str
     form: str
     importances: Array | None = None
@@ -67,9 +76,11 @@ class SearchRecord:
         """Return the metric as text, for the summary."""
         if not self.tried:
             return self.form
-        # The last choice between kernels has more functions, so its errors do not compare.
-        alike = [row.error for row in self.tried if row.stage != "final"]
-        first, best = alike[0], min(alike)
+        # The last choice between kernels has more functions, so its errors do not compare; and a
+        # linear kernel at a tie is chosen over a better error in another metric.
+        alike = [row for row in self.tried if row.stage != "final"]
+        first = alike[0].error
+        best = min(row.error for row in alike if self.form in (row.metric, "given"))
         learned = ""
         if self.rounds:
             learned = f", learned in {self.rounds} round{'s' if self.rounds > 1 else ''}"
@@ -77,16 +88,3 @@ class SearchRecord:
             f"{self.form}{learned} from {self.rows:,} rows; held-out error {first:.3g} -> "
             f"{best:.3g} of the spread of y"
         )
-
-    def check_state(self, n_features: int) -> None:
-        """Raise ValueError if a record read from a file is inconsistent."""
-        check_choice(self.scale, "scale", ["none", "standard", "quantile"])
-        check_choice(self.form, "form", ["none", "diagonal", "full", "given"])
-        if self.importances is not None:
-            check_array(self.importances, "importances", (n_features,))
-        if self.constant is not None:
-            check_array(self.constant, "constant", (None,), "iu")
-        check_count(self.rows, "rows", minimum=0)
-        check_count(self.rounds, "rounds", minimum=0)
-        if not all(isinstance(row, Tried) for row in self.tried):
-            raise ValueError("tried must hold candidates of a search")

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
+from mercer.columns import TableEncoding
 from mercer.columns.column_encoders import ColumnEncoder, DateColumn, DroppedColumn, NumberColumn
 from mercer.columns.level_encoders import OneHotColumn, OrderedColumn, TargetColumn
 from mercer.columns.scaling import QuantileScaling, StandardScaling
 from mercer.contracts import Array
-from mercer.estimators.kept_rows import kept_rows
+from mercer.estimators import KernelEstimator
+from mercer.explain.basis_points import basis_points
 from mercer.kernels import InMetric
 from mercer.models.card_markdown import escaped, number, percent
+from mercer.opening.inputs import columns_of_fit
 
 #: Levels of a column that are listed.
 LEVELS = 6
@@ -53,57 +55,43 @@ class KnownColumn:
         return None if found is None or not len(found) else (float(found.min()), float(found.max()))
 
 
-@dataclass(frozen=True)
-class ColumnFacts:
-    """A column for the table of a card: all text is Markdown."""
-
-    name: str
-    kind: str
-    values: str
-    gaps: str
-    became: str
-
-    def cells(self) -> list[str]:
-        """Return the row of the table."""
-        return [self.name, self.kind, self.values, self.gaps, self.became]
+#: The header of the table of columns.
+HEADER = ["Column", "Kind", "Values", "Gaps", "What became of it"]
 
 
-def column_facts(model: Any, most: int) -> list[ColumnFacts]:
-    """Return what is known of the first columns; nothing if rows are kernel values."""
+def column_rows(model: KernelEstimator, most: int) -> list[list[str]]:
+    """Return what is known of the first columns as rows of a table in Markdown.
+
+    There are none if the rows of the fit were kernel values.
+    """
     if model.fit_.basis.kernel_.pairwise:
         return []
-    fitted = getattr(model, "columns_", None)
-    if fitted is None:
-        size = model.n_features_in_
-        names = getattr(model, "feature_names_in_", [f"x{at}" for at in range(size)])
-        encoders: list[ColumnEncoder] = [NumberColumn(0.0)] * size
-        gaps, origins = (0,) * size, np.arange(size)
-    else:
-        encoding = fitted.encoding_
-        names, encoders, origins = encoding.names, list(encoding.encoders), encoding.origins
-        gaps = encoding.gaps or (0,) * len(names)
-    points, known = kept_rows(model), []
+    names, encoding = columns_of_fit(model)
+    size = model.n_features_in_
+    if encoding is None:
+        encoding = TableEncoding.as_given(names or [f"x{at}" for at in range(size)])
+    names, gaps = list(encoding.names), encoding.gaps or (0,) * size
+    points, known = basis_points(model), []
     for place in range(min(most, len(names))):
-        at, encoder = np.flatnonzero(origins == place), encoders[place]
+        at, encoder = np.flatnonzero(encoding.origins == place), encoding.encoders[place]
         seen = known_column(model, points, at)
-        found = ColumnFacts(
+        cells = [
             escaped(str(names[place]), 60),
             "left out" if isinstance(encoder, DroppedColumn) else encoder.kind,
             values_of_column(encoder, seen),
             f"{gaps[place]:,}" if gaps[place] else "none",
             escaped(_became(encoder, bool(gaps[place]))),
-        )
-        known.append(found)
+        ]
+        known.append(cells)
     return known
 
 
-def known_column(model: Any, points: Array | None, at: Array) -> KnownColumn:
+def known_column(model: KernelEstimator, points: Array | None, at: Array) -> KnownColumn:
     """Return what a model knows of some of the new columns."""
     part = None if points is None else np.asarray(points[:, at], dtype=np.float64)
     kernel = model.fit_.basis.kernel_
     scaling = kernel.metric.scaling if isinstance(kernel, InMetric) else None
-    # Sparse rows are divided only, so their center is not the mean.
-    if isinstance(scaling, StandardScaling) and np.any(scaling.center):
+    if isinstance(scaling, StandardScaling):
         return KnownColumn(part, center=scaling.center[at], spread=scaling.scale[at])
     if isinstance(scaling, QuantileScaling):
         return KnownColumn(part, knots=scaling.knots[at])

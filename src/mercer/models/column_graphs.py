@@ -8,14 +8,27 @@ since 1970, since a graph cannot read them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.columns.column_encoders import CYCLES, DateColumn, DroppedColumn, NumberColumn
-from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn, TargetColumn
-from mercer.contracts import Array
-from mercer.models.graph_builder import ML, Graph, Value, concat
+from mercer.columns.column_encoders import (
+    CYCLES,
+    ColumnEncoder,
+    DateColumn,
+    DroppedColumn,
+    NumberColumn,
+)
+from mercer.columns.level_encoders import (
+    HashColumn,
+    LevelColumn,
+    OneHotColumn,
+    OrderedColumn,
+    TargetColumn,
+)
+from mercer.estimators import KernelEstimator
+from mercer.models.graph_builder import ML, DType, Graph, Value, concat
+from mercer.opening.inputs import columns_of_fit
 from mercer.rows.table import GAP_WORDS, Coded
 
 #: Seconds of a day: dates are counted in days.
@@ -24,39 +37,55 @@ DAY = 86_400.0
 NAMED = 10
 
 
-def encoded_rows(graph: Graph, model: Any, dtype: Any) -> tuple[Value, int]:
+def encoded_rows(graph: Graph, model: KernelEstimator, dtype: DType) -> tuple[Value, int]:
     """Add the inputs of a model; return its rows as numbers, in float64, and how many columns."""
-    fitted = getattr(model, "columns_", None)
+    fitted = model.columns_
     if fitted is None:
         size = int(model.n_features_in_)
         return _matrix(graph, size, dtype, ""), size
     encoding, strict = fitted.encoding_, fitted.missing == "error"
     size = len(encoding.feature_names)
     pairs = list(zip(encoding.names, encoding.encoders, strict=True))
-    if all(type(part) is NumberColumn and part.style is None for _, part in pairs):
+    plain = [part for _, part in pairs if isinstance(part, NumberColumn) and part.style is None]
+    if len(plain) == len(pairs):
         about = "numbers" if strict else "numbers; NaN is a gap"
         X = _matrix(graph, len(pairs), dtype, about)
-        return X if strict else _filled(X, [part for _, part in pairs]), size
+        return X if strict else _filled(X, plain), size
     parts = [
-        column_values(graph, name or f"column {at}", part, dtype, strict)
+        column_values(InputColumn(graph, name or f"column {at}", dtype, strict), part)
         for at, (name, part) in enumerate(pairs)
         if type(part) is not DroppedColumn
     ]
     return concat(*parts), size
 
 
-def column_values(graph: Graph, name: str, encoder: Any, dtype: Any, strict: bool) -> Value:
+@dataclass(frozen=True)
+class InputColumn:
+    """A column of a table as an input of the graph, in which gaps may be errors."""
+
+    graph: Graph
+    name: str
+    dtype: DType
+    strict: bool
+
+    def input(self, about: str, dtype: type | None = None) -> Value:
+        """Add the input, of the type of the others unless its kind has another one."""
+        kind = self.dtype if dtype is None else np.dtype(dtype)
+        return self.graph.input(self.name, kind, ["N", 1], about)
+
+
+def column_values(column: InputColumn, encoder: ColumnEncoder) -> Value:
     """Return what becomes of one column, by the table; refuse encoders that it has not."""
-    made = COLUMN_GRAPHS.get(type(encoder))
+    made, name = COLUMN_GRAPHS.get(type(encoder)), column.name
     if made is None:
         raise ValueError(
             f"column {name!r} has the encoder {type(encoder).__name__}, which has no ONNX graph; "
             f"refit with columns={{{name!r}: 'drop'}}, or encode it before the model"
         )
-    return made(graph, name, encoder, dtype, strict)
+    return made(column, encoder)
 
 
-def _matrix(graph: Graph, size: int, dtype: Any, about: str) -> Value:
+def _matrix(graph: Graph, size: int, dtype: DType, about: str) -> Value:
     return graph.input("X", dtype, ["N", size], about).cast(np.float64)
 
 
@@ -71,51 +100,51 @@ def _filled(X: Value, encoders: list[NumberColumn]) -> Value:
     return concat(filled, gaps.cast(np.float64).columns(marked)).columns(order)
 
 
-def number(graph: Graph, name: str, encoder: Any, dtype: Any, strict: bool) -> Value:
+def number(column: InputColumn, encoder: NumberColumn) -> Value:
     """Return the number, and whether it is missing."""
-    about = "a number" if strict else "a number; NaN is a gap"
+    about = "a number" if column.strict else "a number; NaN is a gap"
     if encoder.style is not None:
         about += ". It was text in the table: give its value"
         about += ", a percentage divided by 100" if encoder.style.percent else ""
-    value = graph.input(name, dtype, ["N", 1], about).cast(np.float64)
-    return value if strict else _filled(value, [encoder])
+    value = column.input(about).cast(np.float64)
+    return value if column.strict else _filled(value, [encoder])
 
 
-def date(graph: Graph, name: str, encoder: Any, dtype: Any, strict: bool) -> Value:
+def date(column: InputColumn, encoder: DateColumn) -> Value:
     """Return days since a first one, and sines and cosines of cycles."""
     about = "seconds since 1970-01-01 00:00, or since midnight for a time of day"
-    about += "" if strict else "; NaN is a gap"
-    days = graph.input(name, np.float64, ["N", 1], about) / DAY
+    about += "" if column.strict else "; NaN is a gap"
+    days = column.input(about, np.float64) / DAY
     gaps = days.is_nan()
-    days = days if strict else gaps.where(np.array(encoder.fill), days)
+    days = days if column.strict else gaps.where(np.array(encoder.fill), days)
     parts = [days - encoder.origin] if encoder.elapsed else []
     for cycle in encoder.cycles:
         turns = days / CYCLES[cycle]
-        angle = (turns - graph.node("Floor", turns)) * (2 * np.pi)
-        parts += [graph.node("Sin", angle), graph.node("Cos", angle)]
+        angle = (turns - column.graph.node("Floor", turns)) * (2 * np.pi)
+        parts += [column.graph.node("Sin", angle), column.graph.node("Cos", angle)]
     return concat(*parts, *([gaps.cast(np.float64)] if encoder.indicator else []))
 
 
-def levels(graph: Graph, name: str, encoder: Any, dtype: Any, strict: bool) -> Value:
+def levels(column: InputColumn, encoder: LevelColumn) -> Value:
     """Return the row of a table that belongs to a level, a gap or an unknown level.
 
     The table is made by the encoder itself.
     """
     if getattr(encoder, "hashed", False):
-        return hashed(graph, name, encoder, dtype, strict)
+        return hashed(column, encoder)
     known = [*encoder.levels.tolist(), *getattr(encoder, "rare", np.empty(0)).tolist()]
     unknown = "?" * (1 + max(map(len, known), default=0))
     names = np.array([*known, unknown], dtype=object)
     table = encoder(Coded(np.append(np.arange(len(names)), -1), names))
-    if strict:
+    if column.strict:
         table[-1] = np.nan
     gaps = sorted(GAP_WORDS - set(known))
     keys = [*known, *gaps]
     places = [*range(len(known)), *[len(known) + 1] * len(gaps)]
     some = ", ".join(map(repr, known[:NAMED])) + (", ..." if len(known) > NAMED else "")
     about = f"one of {some}; others are unknown levels, and '' is a gap"
-    text = graph.input(name, np.dtype(object), ["N", 1], about).squeezed()
-    place = graph.node(
+    text = column.input(about, object).squeezed()
+    place = column.graph.node(
         "LabelEncoder",
         text,
         dtype=np.int64,
@@ -127,8 +156,9 @@ def levels(graph: Graph, name: str, encoder: Any, dtype: Any, strict: bool) -> V
     return place.chosen_from(np.asarray(table, np.float64))
 
 
-def hashed(graph: Graph, name: str, encoder: Any, dtype: Any, strict: bool) -> Value:
+def hashed(column: InputColumn, encoder: ColumnEncoder) -> Value:
     """Refuse: no operator hashes text."""
+    name = column.name
     raise ValueError(
         f"column {name!r} has hashed levels, and ONNX has no operator that hashes text; refit with "
         f"columns={{{name!r}: 'target'}} for a column of at most 100,000 levels, or with "
@@ -137,7 +167,7 @@ def hashed(graph: Graph, name: str, encoder: Any, dtype: Any, strict: bool) -> V
 
 
 #: The graph of each encoder of columns.
-COLUMN_GRAPHS: dict[type, Callable[[Graph, str, Any, Any, bool], Value]] = {
+COLUMN_GRAPHS: dict[type, Callable[..., Value]] = {
     NumberColumn: number,
     DateColumn: date,
     OneHotColumn: levels,
@@ -152,11 +182,9 @@ def finite_or_nan(values: Value, rows: Value) -> Value:
     return values + (rows * 0.0).sum()
 
 
-def names_of(model: Any) -> list[str]:
+def names_of(model: KernelEstimator) -> list[str]:
     """Return the names of the columns that a model needs, in their order."""
-    fitted = getattr(model, "columns_", None)
-    if fitted is not None:
-        return [str(name) for name in fitted.encoding_.needed]
-    names: Array | None = getattr(model, "feature_names_in_", None)
-    size = int(model.n_features_in_)
-    return [f"x{at}" for at in range(size)] if names is None else [str(name) for name in names]
+    names, encoding = columns_of_fit(model)
+    if encoding is not None:
+        return encoding.needed
+    return names or [f"x{at}" for at in range(model.n_features_in_)]

@@ -25,6 +25,7 @@ ML = "ai.onnx.ml"
 LARGEST_FILE = 2**31 - 2**20
 
 Operand: TypeAlias = "Value | Array | float"
+DType: TypeAlias = "np.dtype[Any]"
 
 
 def import_onnx() -> Any:
@@ -77,7 +78,7 @@ class Graph:
         self.nodes.append(self.onnx.helper.make_node("Identity", [value.name], [name]))
         self.outputs.append(self._info(name, value.dtype, shape, about))
 
-    def _info(self, name: str, dtype: np.dtype[Any], shape: Sequence[int | str], about: str) -> Any:
+    def _info(self, name: str, dtype: DType, shape: Sequence[int | str], about: str) -> Any:
         helper, types = self.onnx.helper, self.onnx.TensorProto
         kind = types.STRING if dtype.kind == "O" else helper.np_dtype_to_tensor_dtype(dtype)
         return helper.make_tensor_value_info(name, kind, list(shape), doc_string=about)
@@ -198,7 +199,7 @@ class Value:
 
     graph: Graph
     name: str
-    dtype: np.dtype[Any]
+    dtype: DType
 
     def __add__(self, other: Operand) -> Value:
         return self.graph.node("Add", self, other)

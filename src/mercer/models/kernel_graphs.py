@@ -1,43 +1,109 @@
-"""``sum_j c_j K(x, z_j)`` as a graph, kernel by kernel.
+"""``sum_j c_j K(P'(x), z_j)`` as a graph, kernel by kernel, with the metric P of the rows.
 
 :data:`KERNEL_GRAPHS` holds the graph of ``K(x, z_j)`` of each kernel, and :data:`SUM_GRAPHS` those
 of kernels whose sum is simpler than its terms. A kernel that is in neither cannot be exported; to
-export one of your own, add it: ``KERNEL_GRAPHS[MyKernel] = my_graph``.
+export one of your own, add it: ``KERNEL_GRAPHS[MyKernel] = my_graph``. Before a kernel in a metric,
+columns are scaled (:data:`SCALING_GRAPHS`), then weighted or combined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from mercer.columns.scaling import QuantileScaling, StandardScaling
 from mercer.contracts import Array, Precision
 from mercer.kernels import (
     ArcCosine,
     Gaussian,
     InMetric,
+    Kernel,
     LaplacianL1,
     LaplacianL2,
     Linear,
     Matern,
+    Metric,
     Polynomial,
     Product,
     Sum,
 )
 from mercer.kernels.distances import TRUSTED
-from mercer.models.graph_builder import Value, concat
-from mercer.models.metric_graphs import metric_graph
+from mercer.models.graph_builder import Value, concat, kept_wide
+
+
+def metric_graph(metric: Metric, rows: Value, n_features: int) -> Value:
+    """Return the coordinates of rows with so many columns."""
+    if metric.scaling is not None:
+        made = SCALING_GRAPHS.get(type(metric.scaling))
+        if made is None:
+            raise ValueError(
+                f"the scaling {type(metric.scaling).__name__} has no ONNX graph; refit with "
+                f"scale='standard' or scale='quantile'"
+            )
+        rows = made(metric.scaling, rows)
+        rows = kept_wide(rows) if n_features == 1 else rows
+    if metric.matrix is None:
+        return rows
+    if not metric.diagonal:
+        return rows @ metric.matrix
+    kept = np.flatnonzero(metric.matrix)
+    if len(kept) < len(metric.matrix):
+        rows = rows.columns(kept)
+    rows = rows * metric.matrix[kept]
+    return kept_wide(rows) if len(kept) == 1 else rows
+
+
+def standard(scaling: StandardScaling, rows: Value) -> Value:
+    """Return ``(x - center) / scale``; 0 for a constant column."""
+    center: Array = scaling.center
+    scale: Array = scaling.scale
+    factor = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    return (rows - center) * factor
+
+
+def quantile(scaling: QuantileScaling, rows: Value) -> Value:
+    """Return normal quantiles, linear between knots, which a binary search finds.
+
+    The knots of all columns are one list; each has its part of it, filled up to a power of two.
+    """
+    d, q = scaling.knots.shape
+    slopes = np.diff(scaling.values, axis=1) / np.diff(scaling.knots, axis=1)
+    steps = max(1, int(np.ceil(np.log2(q))))
+    size = 2**steps
+    padding = ((0, 0), (0, size - q))
+    # Knots of infinity are never reached: their slope and value are not used.
+    knots = np.pad(scaling.knots, padding, constant_values=np.inf).ravel()
+    values = np.pad(scaling.values, padding).ravel()
+    slopes = np.pad(slopes, ((0, 0), (0, size - q + 1))).ravel()
+
+    graph = rows.graph
+    low = graph.constant(np.ascontiguousarray(scaling.knots[:, 0]))
+    high = graph.constant(np.ascontiguousarray(scaling.knots[:, -1]))
+    x = graph.node("Min", graph.node("Max", rows, low), high)
+    place = graph.constant(np.arange(d) * size)
+    for step in range(steps - 1, -1, -1):
+        further = place + 2**step
+        place = (further.chosen_from(knots) <= x).where(further, place)
+    return place.chosen_from(values) + place.chosen_from(slopes) * (x - place.chosen_from(knots))
+
+
+#: The graph of each scaling.
+SCALING_GRAPHS: dict[type, Callable[..., Value]] = {
+    StandardScaling: standard,
+    QuantileScaling: quantile,
+}
+
 
 #: Coordinates are cut off here, so that no square overflows: kernels of distances are 0 before.
 FARTHEST: dict[Precision, float] = {"float32": 1e15, "float64": 1e100}
 #: The degree of the polynomial for the arc sine, which has an error below 1e-16.
 DEGREE = 16
 
-KernelGraph = Callable[[Any, Value, Array, Precision], Value]
+KernelGraph = Callable[..., Value]
 
 
-def kernel_values(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def kernel_values(kernel: Kernel, rows: Value, points: Array, precision: Precision) -> Value:
     """Return ``K(x, z_j)``, of shape (rows, points), by the table; refuse other kernels."""
     made = KERNEL_GRAPHS.get(type(kernel))
     if made is None:
@@ -50,7 +116,7 @@ def kernel_values(kernel: Any, rows: Value, points: Array, precision: Precision)
 
 
 def kernel_sum(
-    kernel: Any, rows: Value, points: Array, weights: Array, precision: Precision
+    kernel: Kernel, rows: Value, points: Array, weights: Array, precision: Precision
 ) -> Value:
     """Return ``sum_j c_j K(x, z_j)`` in float64, of shape (rows, outputs).
 
@@ -62,7 +128,7 @@ def kernel_sum(
     return kernel_values(kernel, rows, points, precision).cast(np.float64) @ weights
 
 
-def width(kernel: Any, n_features: int) -> int:
+def width(kernel: Kernel, n_features: int) -> int:
     """Return how many numbers a kernel holds for a row and a point."""
     if isinstance(kernel, (Sum, Product)):
         return max(width(kernel.left, n_features), width(kernel.right, n_features))
@@ -74,7 +140,9 @@ def width(kernel: Any, n_features: int) -> int:
 # -- kernels of the distance ----------------------------------------------------------------------
 
 
-def half_squares(rows: Value, points: Array, bandwidth: Any, precision: Precision) -> Value:
+def half_squares(
+    rows: Value, points: Array, bandwidth: float | Array, precision: Precision
+) -> Value:
     """Return ``-||x - z||^2 / 2`` in units of the bandwidth, at most 0.
 
     As in :mod:`mercer.kernels.distances`: centered at the mean of the points, in one product, or
@@ -104,12 +172,12 @@ def _squared_differences(x: Value, points: Array) -> Value:
     return total * -0.5
 
 
-def gaussian(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def gaussian(kernel: Gaussian, rows: Value, points: Array, precision: Precision) -> Value:
     """Return ``exp(-||x - z||^2 / 2)``."""
     return half_squares(rows, points, kernel.bandwidth, precision).exp()
 
 
-def matern(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def matern(kernel: Matern, rows: Value, points: Array, precision: Precision) -> Value:
     """Return the Matern kernel, a function of ``r = sqrt(2 nu) ||x - z||``."""
     # The slope at 0 is infinite for nu = 1/2, and magnifies errors of the distance.
     wide: Precision = "float64" if kernel.nu == 0.5 else precision
@@ -123,7 +191,7 @@ def matern(kernel: Any, rows: Value, points: Array, precision: Precision) -> Val
     return (r * r / 3.0 + r + 1.0) * falling
 
 
-def laplacian(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def laplacian(kernel: LaplacianL1, rows: Value, points: Array, precision: Precision) -> Value:
     """Return ``exp(-||x - z||_1)``, from all differences."""
     scale = np.asarray(kernel.bandwidth, np.float64)
     x = (rows / scale).cast(precision).expanded(1)
@@ -135,19 +203,19 @@ def laplacian(kernel: Any, rows: Value, points: Array, precision: Precision) -> 
 # -- kernels of the inner product, in float64 -----------------------------------------------------
 
 
-def linear(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def linear(kernel: Linear, rows: Value, points: Array, precision: Precision) -> Value:
     """Return ``x'z``."""
     return rows @ np.ascontiguousarray(points.T)
 
 
 def linear_sum(
-    kernel: Any, rows: Value, points: Array, weights: Array, precision: Precision
+    kernel: Linear, rows: Value, points: Array, weights: Array, precision: Precision
 ) -> Value:
     """Return ``x'(sum_j c_j z_j)``: one coefficient a column."""
     return rows @ (points.T @ weights)
 
 
-def polynomial(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def polynomial(kernel: Polynomial, rows: Value, points: Array, precision: Precision) -> Value:
     """Return ``(gamma x'z + offset)^degree``, by squares and products."""
     base = rows @ np.ascontiguousarray(kernel.gamma * points.T) + float(kernel.offset)
     found: Value | None = None
@@ -161,7 +229,7 @@ def polynomial(kernel: Any, rows: Value, points: Array, precision: Precision) ->
     return found
 
 
-def arc_cosine(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def arc_cosine(kernel: ArcCosine, rows: Value, points: Array, precision: Precision) -> Value:
     """Return ``1 - theta/pi``, or ``||x|| ||z|| (sin theta + (pi - theta) cos theta) / pi``."""
     lengths: Array = np.sqrt(np.einsum("ij,ij->i", points, points))
     norms = rows.graph.node("ReduceSumSquare", rows, np.array([1]), keepdims=1).sqrt()
@@ -207,7 +275,9 @@ def _arcsine_polynomial() -> Array:
 # -- combinations ---------------------------------------------------------------------------------
 
 
-def _pair(kernel: Any, rows: Value, points: Array, precision: Precision) -> tuple[Value, Value]:
+def _pair(
+    kernel: Sum | Product, rows: Value, points: Array, precision: Precision
+) -> tuple[Value, Value]:
     left, right = (
         kernel_values(part, rows, points, precision) for part in (kernel.left, kernel.right)
     )
@@ -216,14 +286,14 @@ def _pair(kernel: Any, rows: Value, points: Array, precision: Precision) -> tupl
     return left, right
 
 
-def added(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def added(kernel: Sum, rows: Value, points: Array, precision: Precision) -> Value:
     """Return the sum of two kernels."""
     left, right = _pair(kernel, rows, points, precision)
     return left + right
 
 
 def added_sum(
-    kernel: Any, rows: Value, points: Array, weights: Array, precision: Precision
+    kernel: Sum, rows: Value, points: Array, weights: Array, precision: Precision
 ) -> Value:
     """Return the sums over points of both kernels, added."""
     left, right = (
@@ -232,13 +302,13 @@ def added_sum(
     return left + right
 
 
-def multiplied(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def multiplied(kernel: Product, rows: Value, points: Array, precision: Precision) -> Value:
     """Return the product of two kernels."""
     left, right = _pair(kernel, rows, points, precision)
     return left * right
 
 
-def in_metric(kernel: Any, rows: Value, points: Array, precision: Precision) -> Value:
+def in_metric(kernel: InMetric, rows: Value, points: Array, precision: Precision) -> Value:
     """Return the kernel of the coordinates."""
     coordinates = np.asarray(kernel.metric(points))
     rows = metric_graph(kernel.metric, rows, points.shape[1])
@@ -259,7 +329,7 @@ KERNEL_GRAPHS: dict[type, KernelGraph] = {
     InMetric: in_metric,
 }
 #: The graph of ``sum_j c_j K(x, z_j)``, where it is simpler.
-SUM_GRAPHS: dict[type, Callable[[Any, Value, Array, Array, Precision], Value]] = {
+SUM_GRAPHS: dict[type, Callable[..., Value]] = {
     Linear: linear_sum,
     Sum: added_sum,
 }

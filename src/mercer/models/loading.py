@@ -13,22 +13,68 @@ import numpy as np
 from mercer.bases import BasisTransformer
 from mercer.columns import TableEncoder, TableEncoding
 from mercer.contracts import Solution
-from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker
-from mercer.estimators.encoding import asked_encoder
-from mercer.estimators.fitted_parameters import FIXED, keep_parameters
+from mercer.estimators import KernelEstimator
+from mercer.estimators.comparing import fixed_parameters
+from mercer.estimators.fitted import Fitted
+from mercer.estimators.parameters import FIXED, check_parameters, read_parameters
 from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_rows import LeftOutRows
-from mercer.metric import SearchRecord
 from mercer.models.model_classes import CALIBRATIONS, ESTIMATORS, REGISTRY, TARGETS
-from mercer.models.saving import CURVES, FORMAT, MOMENTS, with_suffix
+from mercer.opening.inputs import Features
 from mercer.plan import Plan
 from mercer.result import Fit
 from mercer.rows.checks import check_exists
 from mercer.solvers import SolverPath
-from mercer.storage import DamagedFileError, Decoder, TensorFile, open_tensors
+from mercer.storage import UNREADABLE, DamagedFileError, Decoder, TensorFile, open_tensors
 from mercer.storage.row_multiset import RowMultiset
+from mercer.storage.state import (
+    Count,
+    Each,
+    Numbers,
+    OneOf,
+    Part,
+    Sizes,
+    State,
+    check_fields,
+    check_state,
+    declared,
+)
 from mercer.storage.tensor_file import Json
-from mercer.validation import check_array, check_count, closest
+from mercer.validation import check_array, closest
+
+#: The format version of load(); increase it for changes that an older mercer would misread.
+FORMAT = 2
+SUFFIX = ".mercer"
+#: What is stored of the path of an iterative solver: its curves, not its solutions.
+CURVES = ("residuals", "training_error", "validation_error", "by_fold")
+#: What partial_fit needs; the factors define the functions of the moments.
+MOMENTS = ("folds", "dual_rows", "factors")
+
+
+#: Entries of the description, and what each must be.
+ENTRIES = State(
+    n_features_in=Count(),
+    feature_names_in=Each(
+        Part(str), optional=True, must="feature_names_in must be a list of names or null"
+    ),
+    roles=Each(Part(str), must="roles must be a list of names"),
+    changed=Each(OneOf(FIXED), must="changed must name parameters"),
+)
+#: Parts of a fit that are made of fits.
+LEFT_OUT = State(
+    left_out=Part(LeftOutRows, "k", optional=True, must="left_out must be rows, got {kind}"),
+    intervals=Part(Intervals, "m k d", optional=True, must="intervals must be so, got {kind}"),
+)
+#: What is left of a solution in a file.
+SOLUTION = State(
+    steps=Count(0), residuals=Numbers("steps | steps k", finite=False), gain=OneOf([None])
+)
+#: Entries that may be null.
+OPTIONAL = ("columns", "calibration", "remembered", "moments")
+ENCODING = Part(TableEncoding, "", optional=True, must="columns must be an encoding, got {kind}")
+REMEMBERED = Part(
+    RowMultiset, "", optional=True, must="remembered must be fingerprints, got {kind}"
+)
 
 
 class ModelFileError(ValueError):
@@ -59,6 +105,16 @@ def load(path: str | os.PathLike[str]) -> KernelEstimator:
         return _estimator(file)
 
 
+def with_suffix(path: str | os.PathLike[str]) -> Path:
+    """Return the path, with ``.mercer`` added if it has no suffix.
+
+    >>> with_suffix("model").name, with_suffix("model.safetensors").name
+    ('model.mercer', 'model.safetensors')
+    """
+    file = Path(path).expanduser()
+    return file if file.suffix else file.with_name(file.name + SUFFIX)
+
+
 def find_model(path: str | os.PathLike[str]) -> Path:
     """Return the path of an existing model file; ``.mercer`` may be omitted."""
     file = Path(path).expanduser()
@@ -82,16 +138,60 @@ def written_by(path: str | os.PathLike[str]) -> str:
 @contextmanager
 def _open_model(path: str | os.PathLike[str]) -> Iterator[TensorFile]:
     """Open a model file; errors name it."""
-    found = find_model(path)
+    existing = find_model(path)
     try:
-        with open_tensors(found) as file:
+        with open_tensors(existing) as file:
             yield file
     # A malicious document can make the checks of the parts fail in these ways.
-    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
-        raise ModelFileError(f"{found} cannot be read as a model: {error}") from error
+    except UNREADABLE as error:
+        raise ModelFileError(f"{existing} cannot be read as a model: {error}") from error
 
 
 def _estimator(file: TensorFile) -> KernelEstimator:
+    document, decoder = _document(file), Decoder(REGISTRY, file)
+    estimator = _unfitted(decoder, document["estimator"])
+    for name, field in ENTRIES.items():
+        field.check(document[name], name, {})
+    n_features, names = document["n_features_in"], document["feature_names_in"]
+    if names is not None and len(names) != n_features:
+        raise DamagedFileError(f"feature_names_in must name {n_features} columns, got {len(names)}")
+    targets = _targets(decoder, document, estimator)
+    values = decoder.mapping(_entry(document["fit"], "found"), "fit")
+    encoding = _part(decoder, document, "columns", ENCODING)
+    encoder, width = None, n_features
+    if encoding is not None:
+        encoder = _encoder(encoding, estimator, n_features, names)
+        width = len(encoding.feature_names)
+    basis = _basis(decoder, document["basis"], width)
+    # Coefficients come first: their number bounds the sizes in the file.
+    check_array(values.get("coefficients"), "coefficients", (basis.size, targets.outputs))
+    check_array(values.get("intercept"), "intercept", (targets.outputs,))
+    check_state(basis.kernel_, d=width)
+    basis.bind()
+    fit = _fit(decoder, document, basis, values, targets.outputs)
+    sizes = {"m": basis.size, "k": targets.outputs, "d": width, "folds": fit.plan.folds}
+    check_state(fit, **sizes)
+    check_fields(fit, LEFT_OUT, sizes)
+    check_fields(fit.solution, SOLUTION, {})
+
+    estimator._take(
+        Fitted(
+            fit=fit,
+            targets=targets,
+            features=Features(n_features, names),
+            encoder=encoder,
+            roles=tuple(document["roles"]),
+            fixed={**fixed_parameters(estimator), **dict.fromkeys(document["changed"], "")},
+            remembered=_part(decoder, document, "remembered", REMEMBERED),
+            calibration=_calibration(decoder, document, estimator, targets),
+            notes=document["notes"],
+        )
+    )
+    return estimator
+
+
+def _document(file: TensorFile) -> dict[str, Json]:
+    """Return the description, with all entries; older files have not all of the later ones."""
     document = file.document()
     version = document.get("format")
     if version != FORMAT:
@@ -99,102 +199,66 @@ def _estimator(file: TensorFile) -> KernelEstimator:
             f"its format is {version!r} (written by mercer {document.get('library')!r}), this "
             f"mercer reads format {FORMAT}: install the version that wrote it"
         )
-    decoder = Decoder(REGISTRY, file)
     wanted = ("estimator", "n_features_in", "feature_names_in", "targets", "basis", "fit")
     missing = [name for name in wanted if name not in document]
     if missing:
         raise DamagedFileError(f"its description has no {', '.join(missing)}")
-
-    estimator = _unfitted(decoder, document["estimator"])
-    n_features = check_count(document["n_features_in"], "n_features_in")
-    names = _feature_names(document["feature_names_in"], n_features)
-    targets = _targets(decoder, document["targets"], estimator)
-    values = decoder.mapping(_entry(document["fit"], "found"), "fit")
-    estimator.columns_ = _columns(decoder, document.get("columns"), estimator, n_features, names)
-    width = n_features
-    if estimator.columns_ is not None:
-        width = len(estimator.columns_.encoding_.feature_names)
-    basis = _basis(decoder, document["basis"], width)
-    # Coefficients come first: their number bounds the sizes in the file.
-    check_array(values.get("coefficients"), "coefficients", (basis.size, targets.outputs))
-    check_array(values.get("intercept"), "intercept", (targets.outputs,))
-    basis.kernel_.check_state(width)
-    basis.bind()
-    found = _fit(decoder, document, basis, values, targets.outputs)
-    found.check_state(targets.outputs)
-    _check_left_out(found, basis, targets.outputs, width)
-    if found.search is not None:
-        if not isinstance(found.search, SearchRecord):
-            raise DamagedFileError(f"search must be a record, got {type(found.search).__name__}")
-        found.search.check_state(width)
-
-    estimator.n_features_in_ = n_features
-    if names is not None:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-        if estimator.columns_ is not None:
-            estimator.columns_.feature_names_in_ = estimator.feature_names_in_
-    estimator._targets = targets
-    if hasattr(targets, "classes"):
-        estimator.classes_ = targets.classes
-    estimator._adopt(found)
-    if isinstance(estimator, (KernelClassifier, KernelRanker)):
-        estimator.calibration_ = _calibration(decoder, document.get("calibration"), estimator)
-    estimator._notes = _notes(document.get("notes", {}))
-    estimator._remembered = _remembered(decoder, document.get("remembered"))
-    keep_parameters(estimator, _changed(document.get("changed", [])))
-    return estimator
-
-
-def _check_left_out(found: Fit, basis: BasisTransformer, outputs: int, width: int) -> None:
-    """Raise an error if the record of left-out rows does not fit the model."""
-    if found.left_out is not None:
-        if not isinstance(found.left_out, LeftOutRows):
-            raise DamagedFileError(f"left_out must be rows, got {type(found.left_out).__name__}")
-        found.left_out.check_state(outputs)
-    if found.intervals is not None:
-        if not isinstance(found.intervals, Intervals):
-            raise DamagedFileError(f"intervals must be so, got {type(found.intervals).__name__}")
-        found.intervals.check_state(basis.size, outputs, width)
-
-
-def _remembered(decoder: Decoder, document: Json) -> RowMultiset | None:
-    """Return the fingerprints of the rows, if they were kept."""
-    if document is None:
-        return None
-    found = decoder.value(document, "remembered")
-    if type(found) is not RowMultiset:
-        raise DamagedFileError(f"remembered must be fingerprints, got {type(found).__name__}")
-    found.check_state()
-    return found
-
-
-def _calibration(decoder: Decoder, document: Json, estimator: KernelEstimator) -> Any:
-    """Return the map of probabilities or preferences, if any; older files have none."""
-    if document is None:
-        return None
-    found = decoder.value(document, "calibration")
-    wanted = CALIBRATIONS[type(estimator)]
-    if type(found) is not wanted:
-        raise DamagedFileError(
-            f"the calibration of a {type(estimator).__name__} must be {wanted.__name__}, got "
-            f"{type(found).__name__}"
-        )
-    found.check_state(len(getattr(estimator, "classes_", ())))
-    return found
-
-
-def _changed(value: Json) -> list[str]:
-    """Return the names of parameters that were set after the fit."""
-    if not isinstance(value, list) or not set(map(str, value)) <= set(FIXED):
-        raise DamagedFileError("changed must name parameters")
-    return [str(name) for name in value]
-
-
-def _notes(value: Json) -> dict[str, str]:
-    """Return what was noted of a fit; older files have no notes."""
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+    document = {**dict.fromkeys(OPTIONAL), "roles": [], "notes": {}, "changed": [], **document}
+    notes = document["notes"]
+    if not isinstance(notes, dict) or not all(isinstance(text, str) for text in notes.values()):
         raise DamagedFileError("notes must be text by name")
-    return dict(value)
+    return document
+
+
+def _targets(decoder: Decoder, document: dict[str, Json], estimator: KernelEstimator) -> Any:
+    """Return the targets, which must be of the kind of the estimator."""
+    targets, wanted = decoder.value(document["targets"], "targets"), TARGETS[type(estimator)]
+    if type(targets) is not wanted:
+        raise DamagedFileError(
+            f"the targets of a {type(estimator).__name__} must be {wanted.__name__}, got "
+            f"{type(targets).__name__}"
+        )
+    check_state(targets)
+    return targets
+
+
+def _calibration(
+    decoder: Decoder, document: dict[str, Json], estimator: KernelEstimator, targets: Any
+) -> Any:
+    """Return the map of probabilities or preferences, if any."""
+    if type(estimator) not in CALIBRATIONS:
+        return None
+    wanted = CALIBRATIONS[type(estimator)]
+    must = (
+        f"the calibration of a {type(estimator).__name__} must be {wanted.__name__}, got {{kind}}"
+    )
+    sizes = {"classes": len(targets.classes)} if hasattr(targets, "classes") else {}
+    part = Part(wanted, "classes", optional=True, must=must)
+    return _part(decoder, document, "calibration", part, sizes)
+
+
+def _part(
+    decoder: Decoder, document: dict[str, Json], name: str, part: Part, sizes: Sizes | None = None
+) -> Any:
+    """Return the object of an entry, if there is one and it is as it must be."""
+    value = None if document[name] is None else decoder.value(document[name], name)
+    part.check(value, name, sizes or {})
+    return value
+
+
+def _encoder(
+    encoding: TableEncoding, estimator: KernelEstimator, n_features: int, names: list[str] | None
+) -> TableEncoder:
+    """Return the fitted encoder of a table with these columns."""
+    if len(encoding.names) != n_features:
+        raise DamagedFileError(f"columns must encode {n_features} columns")
+    if names is not None and list(encoding.names) != names:
+        raise DamagedFileError("columns must encode those of feature_names_in")
+    fitted: TableEncoder = read_parameters(estimator)["columns"] or TableEncoder()
+    if names is not None:
+        fitted.feature_names_in_ = np.array(names, dtype=object)
+    fitted.encoding_, fitted.n_features_in_ = encoding, n_features
+    return fitted
 
 
 def _entry(document: Json, name: str) -> Json:
@@ -209,54 +273,8 @@ def _unfitted(decoder: Decoder, document: Json) -> KernelEstimator:
         raise DamagedFileError(f"it holds a {kind!r}{closest(str(kind), ESTIMATORS)}")
     params = decoder.mapping(_entry(document, "params"), "estimator")
     estimator: KernelEstimator = REGISTRY.build(ESTIMATORS[kind], params, kind)
-    estimator._request(None)  # validates the parameters
+    check_parameters(estimator)
     return estimator
-
-
-def _feature_names(value: Json, n_features: int) -> list[str] | None:
-    """Return the column names, if any."""
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise DamagedFileError("feature_names_in must be a list of names or null")
-    if len(value) != n_features:
-        raise DamagedFileError(f"feature_names_in must name {n_features} columns, got {len(value)}")
-    return value
-
-
-def _columns(
-    decoder: Decoder,
-    document: Json,
-    estimator: KernelEstimator,
-    n_features: int,
-    names: list[str] | None,
-) -> TableEncoder | None:
-    """Return what became of the columns of a table, if any."""
-    if document is None:
-        return None
-    encoding = decoder.value(document, "columns")
-    if type(encoding) is not TableEncoding:
-        raise DamagedFileError(f"columns must be an encoding, got {type(encoding).__name__}")
-    encoding.check_state()
-    if len(encoding.names) != n_features:
-        raise DamagedFileError(f"columns must encode {n_features} columns")
-    if names is not None and list(encoding.names) != names:
-        raise DamagedFileError("columns must encode those of feature_names_in")
-    fitted = asked_encoder(estimator) or TableEncoder()
-    fitted.encoding_, fitted.n_features_in_ = encoding, n_features
-    return fitted
-
-
-def _targets(decoder: Decoder, document: Json, estimator: KernelEstimator) -> Any:
-    targets = decoder.value(document, "targets")
-    wanted = TARGETS[type(estimator)]
-    if type(targets) is not wanted:
-        raise DamagedFileError(
-            f"the targets of a {type(estimator).__name__} must be {wanted.__name__}, got "
-            f"{type(targets).__name__}"
-        )
-    targets.check_state()
-    return targets
 
 
 def _basis(decoder: Decoder, document: Json, n_features: int) -> BasisTransformer:
@@ -266,14 +284,14 @@ def _basis(decoder: Decoder, document: Json, n_features: int) -> BasisTransforme
     cls = REGISTRY.find(kind) if isinstance(kind, str) else None
     if cls is None or not issubclass(cls, BasisTransformer):
         raise DamagedFileError(f"the basis has the unknown type {kind!r}")
-    if set(state) != set(cls.state):
+    if set(state) != set(declared(cls)):
         raise DamagedFileError(
-            f"the state of {kind} must be {sorted(cls.state)}, got {sorted(state)}"
+            f"the state of {kind} must be {sorted(declared(cls))}, got {sorted(state)}"
         )
     basis: BasisTransformer = REGISTRY.build(cls, params, "basis")
     for name, value in state.items():
         setattr(basis, name, value)
-    basis.check_state(n_features)
+    check_state(basis, d=n_features)
     return basis
 
 
@@ -292,7 +310,7 @@ def _fit(
     kept = {}
     if document["fit"].get("path") is not None:
         kept["path"] = _path(decoder, document["fit"]["path"])
-    if document.get("moments") is not None:
+    if document["moments"] is not None:
         sums = decoder.mapping(document["moments"], "moments")
         if set(sums) != set(MOMENTS):
             raise DamagedFileError(f"its moments must be {sorted(MOMENTS)}, got {sorted(sums)}")
@@ -301,7 +319,7 @@ def _fit(
         if factors is not None:
             basis.restore_factors(factors)
     nothing = np.zeros((0, outputs))  # a solution in whitened coordinates is not stored
-    found: Fit = REGISTRY.build(
+    fit: Fit = REGISTRY.build(
         Fit,
         {
             **values,
@@ -312,7 +330,7 @@ def _fit(
         },
         "fit",
     )
-    return found
+    return fit
 
 
 def _path(decoder: Decoder, document: Json) -> SolverPath:

@@ -3,6 +3,11 @@
 The folder has ``data/model.mercer``, and its ``MLmodel`` names this module as the loader, so
 ``mlflow.pyfunc.load_model`` reads it with :func:`mercer.load`, and MLflow's servers and tools can
 predict with it.
+
+Its signature has the columns that a model predicts from, and its parameters. MLflow refuses rows
+that do not have these types, and does not convert 64-bit integers to floats, nor categories of
+pandas to text. So a type is stated only where rows of the model's kind always have it, and is
+``any`` elsewhere.
 """
 
 from __future__ import annotations
@@ -15,12 +20,14 @@ from typing import Any
 
 import numpy as np
 
+from mercer.columns.column_encoders import ColumnEncoder, DateColumn, NumberColumn
+from mercer.contracts import Array
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
+from mercer.explain.basis_points import basis_points
 from mercer.models.loading import load
-from mercer.models.mlflow_signature import signature_of
 from mercer.models.saving import check_saveable, save
-from mercer.rows import ArraySource
-from mercer.rows.frames import table_of
+from mercer.opening.inputs import columns_of_fit
+from mercer.targets.number_targets import RegressionTargets
 from mercer.validation import check_choice
 from mercer.version import VERSION
 
@@ -66,7 +73,7 @@ def save_mlflow(
     **options
         Those of ``mlflow.pyfunc.save_model``, such as ``signature``, ``input_example``,
         ``pip_requirements`` or ``metadata``. Without a signature it has the columns of the fit
-        (:func:`mercer.models.mlflow_signature.signature_of`).
+        (:func:`mercer.models.mlflow_flavor.signature_of`).
 
     Returns
     -------
@@ -123,17 +130,7 @@ class PyfuncModel:
             fitting = next((m for m, parameter in known.items() if parameter == other), None)
             hint = "leave it out" if fitting is None else f'add "method": "{fitting}"'
             raise ValueError(f"{method}() takes no parameter {other!r}: {hint}")
-        return getattr(self.model, method)(self._rows(model_input), **given)
-
-    def _rows(self, model_input: Any) -> Any:
-        """Return the columns that the model needs; those that the fit left out may be missing."""
-        encoder = getattr(self.model, "columns_", None)
-        named = getattr(self.model, "feature_names_in_", None) is not None
-        if encoder is None or not named or not hasattr(model_input, "columns"):
-            return model_input
-        needed, table = encoder.encoding_.needed, table_of(model_input)
-        assert table is not None  # it has columns
-        return ArraySource(table.selected(needed), feature_names=needed)
+        return getattr(self.model, method)(model_input, **given)
 
     def get_raw_model(self) -> KernelEstimator:
         """Return the estimator itself."""
@@ -151,13 +148,13 @@ def requirements() -> list[str]:
     >>> requirements()[0].startswith("mercer[files]==")
     True
     """
-    found = [f"mercer[files]=={VERSION}"]
+    pins = [f"mercer[files]=={VERSION}"]
     for package in PINNED:
         try:
-            found.append(f"{package}=={version(package)}")
+            pins.append(f"{package}=={version(package)}")
         except PackageNotFoundError:  # only pandas: the others are needed to get here
             continue
-    return found
+    return pins
 
 
 def _arguments(
@@ -180,11 +177,11 @@ def _arguments(
 
 def _about(model: KernelEstimator) -> dict[str, Any]:
     """Return what the ``MLmodel`` file says of the model, for people and tools."""
-    encoder = getattr(model, "columns_", None)
-    columns = {} if encoder is None else dict(encoder.encoding_.describe())
-    named = getattr(model, "feature_names_in_", None) is not None
-    found = {"estimator": type(model).__name__, "version": VERSION, "rows": model.fit_.n_rows}
-    return {**found, "columns": columns} if named else found
+    names, encoding = columns_of_fit(model)
+    about = {"estimator": type(model).__name__, "version": VERSION, "rows": model.fit_.n_rows}
+    if names is None:
+        return about
+    return {**about, "columns": {} if encoding is None else dict(encoding.describe())}
 
 
 def _pyfunc() -> Any:
@@ -195,3 +192,86 @@ def _pyfunc() -> Any:
             "MLflow models need mlflow and pandas: pip install mlflow-skinny pandas"
         ) from error
     return mlflow.pyfunc
+
+
+def signature_of(model: KernelEstimator) -> Any:
+    """Return the signature of a fitted model, as ``mlflow.models.ModelSignature``.
+
+    A model of named columns has a type by column: "double" for numbers with fractions, "datetime"
+    for dates, and "any" for others. Columns that the fit left out are not in it. A model of an
+    array has a tensor of float64. Parameters are those of
+    :meth:`mercer.models.mlflow_flavor.PyfuncModel.predict`.
+    """
+    from mlflow.models import ModelSignature
+
+    return ModelSignature(_inputs(model), _outputs(model), _parameters(model))
+
+
+def column_types(model: KernelEstimator) -> dict[str, str]:
+    """Return the type of every named column that the model needs; empty without names.
+
+    >>> from mercer import KernelRegressor
+    >>> from mercer.rows.arrays import ArraySource
+    >>> X = np.array([[1, 0.5], [2, 0.7], [3, 0.9]] * 4)
+    >>> model = KernelRegressor("gaussian").fit(ArraySource(X, X[:, 1], None, ["rooms", "size"]))
+    >>> column_types(model)
+    {'rooms': 'any', 'size': 'double'}
+    """
+    names, encoding = columns_of_fit(model)
+    if names is None or encoding is None:
+        return dict.fromkeys(names or [], "double")
+    rows, types = basis_points(model), {}
+    for number, name in enumerate(encoding.names):
+        if name in encoding.dropped:
+            continue
+        values = None if rows is None else rows[:, encoding.origins == number]
+        part = encoding.encoders[number]
+        types[name] = "any" if name in encoding.text else _type(part, values)
+    return types
+
+
+def _type(encoder: ColumnEncoder, values: Array | None) -> str:
+    """Return the type of a column, given its encoder and rows of what it became."""
+    if isinstance(encoder, NumberColumn) and encoder.style is None and values is not None:
+        whole = np.all(values[:, 0] == np.round(values[:, 0]))
+        return "any" if whole else "double"
+    if isinstance(encoder, DateColumn) and encoder.format is None:
+        return "datetime"
+    return "any"
+
+
+def _inputs(model: KernelEstimator) -> Any:
+    from mlflow.types.schema import AnyType, ColSpec, Schema, TensorSpec
+
+    types = column_types(model)
+    if not types:
+        return Schema([TensorSpec(np.dtype(np.float64), (-1, model.n_features_in_))])
+    return Schema(
+        [
+            ColSpec(AnyType() if kind == "any" else kind, name, required=True)
+            for name, kind in types.items()
+        ]
+    )
+
+
+def _outputs(model: KernelEstimator) -> Any:
+    from mlflow.types.schema import Schema, TensorSpec
+
+    if isinstance(model, KernelClassifier):
+        kind = model.classes_.dtype
+        return Schema([TensorSpec(np.dtype(object) if kind.kind in "OU" else kind, (-1,))])
+    targets = model._targets
+    assert isinstance(targets, RegressionTargets)
+    shape = (-1, targets.outputs) if targets.columns else (-1,)
+    return Schema([TensorSpec(np.dtype(np.float64), shape)])
+
+
+def _parameters(model: KernelEstimator) -> Any:
+    from mlflow.types.schema import ParamSchema, ParamSpec
+
+    parameters = [ParamSpec("method", "string", "predict")]
+    if isinstance(model, KernelRegressor):
+        parameters.append(ParamSpec("coverage", "double", None))
+        # None must be a scalar.
+        parameters.append(ParamSpec("quantiles", "double", [], shape=(-1,)))
+    return ParamSchema(parameters)

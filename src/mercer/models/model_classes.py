@@ -12,10 +12,13 @@ from mercer.columns.text_dates import DateFormat
 from mercer.columns.text_numbers import NumberStyle
 from mercer.combine import COMBINATIONS
 from mercer.contracts import Status
-from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
+from mercer.estimators import (
+    KernelClassifier,
+    KernelEstimator,
+    KernelRanker,
+    KernelRegressor,
+)
 from mercer.estimators.calibrating import Calibration
-from mercer.estimators.rank_targets import RankTargets
-from mercer.estimators.targets import ClassTargets, RegressionTargets, RowTargets
 from mercer.inference.error_scale import ErrorScale
 from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_rows import LeftOutRows
@@ -24,14 +27,16 @@ from mercer.inference.preferences import PreferenceMap
 from mercer.inference.probability_map import ProbabilityMap
 from mercer.inference.reliability import Reliability
 from mercer.kernels import KERNELS, InMetric, Metric, Product, Sum
-from mercer.kernels.combined_features import (
+from mercer.kernels.cosine import DirectionFeatures
+from mercer.kernels.feature_maps import (
+    ColumnFeatures,
     FeaturesInMetric,
+    FourierFeatures,
     MultipliedFeatures,
+    ReluFeatures,
     StackedFeatures,
     WeightedFeatures,
 )
-from mercer.kernels.cosine import DirectionFeatures
-from mercer.kernels.feature_maps import ColumnFeatures, FourierFeatures, ReluFeatures
 from mercer.kernels.spline import SplineFeatures
 from mercer.metric import SearchRecord, Tried
 from mercer.moments import Moments, Peak
@@ -41,11 +46,12 @@ from mercer.selection.criteria import Scores
 from mercer.solvers import RULES, SOLVERS
 from mercer.storage import Registry
 from mercer.storage.row_multiset import RowMultiset
+from mercer.targets.class_targets import ClassTargets
+from mercer.targets.number_targets import RegressionTargets, RowTargets
+from mercer.targets.rank_targets import RankTargets
 
 ESTIMATORS: dict[str, type[KernelEstimator]] = {
-    "KernelClassifier": KernelClassifier,
-    "KernelRanker": KernelRanker,
-    "KernelRegressor": KernelRegressor,
+    kind.__name__: kind for kind in (KernelClassifier, KernelRanker, KernelRegressor)
 }
 
 #: The targets class of each estimator.
@@ -61,59 +67,30 @@ CALIBRATIONS: dict[type[KernelEstimator], type[Calibration | PreferenceMap]] = {
     KernelRanker: PreferenceMap,
 }
 
+#: Tables of classes by alias.
+NAMED = (KERNELS, BASES, SOLVERS, RULES, CRITERIA, COMBINATIONS, PROJECTIONS, TARGETS)
+#: Classes without an alias, by what they are.
+ENCODERS = (DateColumn, DroppedColumn, HashColumn, NumberColumn, OneHotColumn, OrderedColumn)
+COLUMNS = (*ENCODERS, TargetColumn, TableEncoding, TableEncoder, NumberStyle, DateFormat)
+COORDINATES = (InMetric, Product, Sum, Metric, QuantileScaling, StandardScaling)
+DRAWN_FEATURES = (ColumnFeatures, DirectionFeatures, FourierFeatures, ReluFeatures, SplineFeatures)
+COMBINED_FEATURES = (FeaturesInMetric, MultipliedFeatures, StackedFeatures, WeightedFeatures)
+CHOICES = (MetricSearch, SearchRecord, Tried, Scores, SizePath, Status)
+SUMS = (Moments, Peak, RowMultiset)
+UNCERTAINTY = (Calibration, ErrorScale, Intervals, LeftOutRows, Novelty)
+PROBABILITIES = (PreferenceMap, ProbabilityMap, Reliability)
+
 #: Class names allowed in a file; nothing else is ever looked up.
 REGISTRY = Registry(
     (
-        *KERNELS.values(),
-        InMetric,
-        Product,
-        Sum,
-        Metric,
-        QuantileScaling,
-        StandardScaling,
-        DateColumn,
-        DroppedColumn,
-        HashColumn,
-        NumberColumn,
-        OneHotColumn,
-        OrderedColumn,
-        TargetColumn,
-        TableEncoding,
-        TableEncoder,
-        NumberStyle,
-        DateFormat,
-        MetricSearch,
-        SearchRecord,
-        Tried,
-        *BASES.values(),
-        *SOLVERS.values(),
-        *RULES.values(),
-        *CRITERIA.values(),
-        *COMBINATIONS.values(),
-        *PROJECTIONS.values(),
-        *TARGETS.values(),
-        ColumnFeatures,
-        DirectionFeatures,
-        FeaturesInMetric,
-        FourierFeatures,
-        MultipliedFeatures,
-        ReluFeatures,
-        SplineFeatures,
-        StackedFeatures,
-        WeightedFeatures,
-        Calibration,
-        PreferenceMap,
-        ProbabilityMap,
-        Reliability,
-        ErrorScale,
-        Intervals,
-        LeftOutRows,
-        Novelty,
-        Moments,
-        Peak,
-        RowMultiset,
-        Scores,
-        SizePath,
-        Status,
+        *(kind for table in NAMED for kind in table.values()),
+        *COLUMNS,
+        *COORDINATES,
+        *DRAWN_FEATURES,
+        *COMBINED_FEATURES,
+        *CHOICES,
+        *SUMS,
+        *UNCERTAINTY,
+        *PROBABILITIES,
     )
 )

@@ -12,21 +12,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer
 from mercer.estimators import KernelEstimator
-from mercer.estimators.attributes import check_sums
-from mercer.estimators.fitted_parameters import changed_parameters
-from mercer.estimators.sharding import stored_engine
+from mercer.estimators.comparing import changed_parameters
+from mercer.estimators.fitted import check_sums
+from mercer.estimators.parameters import check_parameters
 from mercer.kernels import FunctionKernel, Kernel
+from mercer.models.loading import CURVES, FORMAT, MOMENTS, load, with_suffix
 from mercer.models.model_classes import ESTIMATORS, REGISTRY
+from mercer.opening.inputs import columns_of_fit
+from mercer.opening.opened_rows import stored_engine
 from mercer.result import Fit
 from mercer.storage import Encoder, write_tensors
 from mercer.storage.registry import parameters
+from mercer.storage.state import declared
 from mercer.storage.tensor_file import Json
 from mercer.validation import warn
 from mercer.version import VERSION
-
-#: The format version of load(); increase it for changes that an older mercer would misread.
-FORMAT = 2
-SUFFIX = ".mercer"
 
 #: Parts of a fit that are stored separately, or not at all.
 NOT_IN_RECORD = (
@@ -39,10 +39,6 @@ NOT_IN_RECORD = (
     "run",
     "communication",
 )
-#: What is stored of the path of an iterative solver: its curves, not its solutions.
-CURVES = ("residuals", "training_error", "validation_error", "by_fold")
-#: What partial_fit needs; the factors define the functions of the moments.
-MOMENTS = ("folds", "dual_rows", "factors")
 
 
 class _ModelEncoder(Encoder):
@@ -69,7 +65,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
 
     The file is safetensors with a JSON description in its header: no pickle, and no code that could
     be executed. It has checksums of the description and of every array, which :func:`load` checks.
-    An existing file is replaced atomically.
+    An existing file is replaced atomically, and only by a file that :func:`load` has read.
 
     Parameters
     ----------
@@ -100,7 +96,7 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
     """
     kind = check_saveable(estimator)
     encoder = _ModelEncoder(REGISTRY, "a model file")
-    names = getattr(estimator, "feature_names_in_", None)
+    names, encoding = columns_of_fit(estimator)
     document = {
         "format": FORMAT,
         "library": VERSION,
@@ -109,28 +105,27 @@ def save(estimator: KernelEstimator, path: str | os.PathLike[str], moments: bool
             "params": encoder.mapping(_parameters(estimator), "estimator"),
         },
         "n_features_in": int(estimator.n_features_in_),
-        "feature_names_in": None if names is None else [str(name) for name in names],
-        "columns": _columns(encoder, estimator),
+        "feature_names_in": names,
+        "roles": list(estimator._roles),
+        "columns": None if encoding is None else encoder.object(encoding, "columns"),
         "targets": encoder.object(estimator._targets.stored(), "targets"),
         "basis": _basis(encoder, estimator.fit_.basis),
         "fit": _fit(encoder, estimator.fit_),
-        "notes": dict(getattr(estimator, "_notes", {})),
+        "notes": dict(estimator._notes),
         "calibration": _calibration(encoder, estimator),
         "moments": None,
     }
     if moments:
         check_sums(estimator.fit_)
-        found = estimator.fit_
-        sums = (found.folds, found.dual_rows, found.basis.factors)
+        fit = estimator.fit_
+        sums = (fit.folds, fit.dual_rows, fit.basis.factors)
         kept = dict(zip(MOMENTS, sums, strict=True))
         document["moments"] = encoder.mapping(kept, "moments")
         document["changed"] = changed_parameters(estimator)
-        remembered = getattr(estimator, "_remembered", None)
-        document["remembered"] = (
-            None if remembered is None else encoder.object(remembered, "remembered")
-        )
+        rows = estimator._remembered
+        document["remembered"] = None if rows is None else encoder.object(rows, "remembered")
     target = with_suffix(path)
-    write_tensors(target, document, encoder.tensors)
+    write_tensors(target, document, encoder.tensors, load)
     return target
 
 
@@ -143,65 +138,48 @@ def check_saveable(estimator: KernelEstimator) -> str:
             f"last step, and the other steps separately"
         )
     check_is_fitted(estimator, "fit_")
-    estimator._request(None)  # validates the parameters, as load() does
+    check_parameters(estimator)  # as load() does
     return kind
 
 
-def _columns(encoder: Encoder, estimator: KernelEstimator) -> Json:
-    fitted = getattr(estimator, "columns_", None)
-    return None if fitted is None else encoder.object(fitted.encoding_, "columns")
-
-
 def _calibration(encoder: Encoder, estimator: KernelEstimator) -> Json:
-    found = getattr(estimator, "calibration_", None)
-    return None if found is None else encoder.object(found, "calibration")
-
-
-def with_suffix(path: str | os.PathLike[str]) -> Path:
-    """Return the path, with ``.mercer`` added if it has no suffix.
-
-    >>> with_suffix("model").name, with_suffix("model.safetensors").name
-    ('model.mercer', 'model.safetensors')
-    """
-    file = Path(path).expanduser()
-    return file if file.suffix else file.with_name(file.name + SUFFIX)
+    calibration = getattr(estimator, "calibration_", None)
+    return None if calibration is None else encoder.object(calibration, "calibration")
 
 
 def _parameters(estimator: KernelEstimator) -> dict[str, Any]:
     """Return the parameters of an estimator, with the engine as its address and paths as text."""
-    found = parameters(estimator)
-    found["engine"] = stored_engine(found["engine"])
-    if found["checkpoint"] is not None:
-        found["checkpoint"] = str(found["checkpoint"])
-    return found
+    values = parameters(estimator)
+    values["engine"] = stored_engine(values["engine"])
+    if values["checkpoint"] is not None:
+        values["checkpoint"] = str(values["checkpoint"])
+    return values
 
 
 def _basis(encoder: Encoder, basis: BasisTransformer) -> dict[str, Json]:
     document = encoder.object(basis, "basis")
-    state = {name: getattr(basis, name) for name in basis.state}
+    state = {name: getattr(basis, name) for name in declared(type(basis))}
     document["state"] = encoder.mapping(state, "basis.state")
     return document
 
 
-def _fit(encoder: Encoder, found: Fit) -> dict[str, Json]:
+def _fit(encoder: Encoder, fit: Fit) -> dict[str, Json]:
     # The fit that chose alpha for a solve by products has served its purpose.
     skipped = ("basis", "pilot")
-    plan = {
-        f.name: getattr(found.plan, f.name) for f in fields(found.plan) if f.name not in skipped
-    }
+    plan = {f.name: getattr(fit.plan, f.name) for f in fields(fit.plan) if f.name not in skipped}
     # The solution in whitened coordinates is useless without the whitening factor.
     solution = {
-        f.name: getattr(found.solution, f.name)
-        for f in fields(found.solution)
+        f.name: getattr(fit.solution, f.name)
+        for f in fields(fit.solution)
         if f.name not in ("value", "gain")
     }
-    rest = {f.name: getattr(found, f.name) for f in fields(found) if f.name not in NOT_IN_RECORD}
+    rest = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in NOT_IN_RECORD}
     document = {
         "plan": encoder.mapping(plan, "plan"),
         "solution": encoder.mapping(solution, "solution"),
         "found": encoder.mapping(rest, "fit"),
     }
-    if found.path is not None:
-        curves = {name: getattr(found.path, name) for name in CURVES}
+    if fit.path is not None:
+        curves = {name: getattr(fit.path, name) for name in CURVES}
         document["path"] = encoder.mapping(curves, "path")
     return document

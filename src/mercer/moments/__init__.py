@@ -1,7 +1,7 @@
 """Moments: sums over rows, which can be added and subtracted."""
 
 from mercer.moments.accumulate import MomentSums, Workspace
-from mercer.moments.by_fold import add_folds, sum_moments
+from mercer.moments.by_fold import Pass, add_folds, sum_moments
 from mercer.moments.moments import Moments, NormalEquations
 from mercer.moments.pairs import PairWeighting, PairWeights, QueryTotals
 from mercer.moments.queries import PartialMoments, QuerySums
@@ -15,6 +15,7 @@ __all__ = [
     "PairWeighting",
     "PairWeights",
     "PartialMoments",
+    "Pass",
     "Peak",
     "QuerySums",
     "QueryTotals",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Precision, Rows
 from mercer.moments.moments import Moments
 from mercer.validation import check_overflow
@@ -54,17 +55,21 @@ class MomentSums:
         Buffers to share with other sums of the same thread.
     with_gram : bool
         Whether to compute S; otherwise ``gram`` is empty.
+    keep : bool
+        Whether to keep the rows whose products S is the sum of, instead of or beside it.
     """
 
     def __init__(
         self,
-        basis: Any,
+        basis: BasisTransformer,
         outputs: int,
         workspace: Workspace | None = None,
         with_gram: bool = True,
+        keep: bool = False,
     ) -> None:
         size = basis.size
         self.with_gram = with_gram
+        self.kept: list[Array] | None = [] if keep else None
         self.basis = basis
         self.rows = 0
         self.weight = 0.0
@@ -114,6 +119,13 @@ class MomentSums:
     def _add_products(self, H: Array) -> None:
         if self.with_gram:  # NumPy turns H'H into one SYRK and mirrors it.
             self.gram += np.matmul(H.T, H, out=self._workspace.product)
+        if self.kept is not None:
+            self.kept.append(np.array(H, order="C"))
+
+    def rows_kept(self) -> Array:
+        """Return the rows that are kept, one below the other."""
+        none = np.zeros((0, self.basis.size), dtype=self.basis.precision_)
+        return np.concatenate([none, *(self.kept or [])], dtype=none.dtype)
 
     def absorb(self, other: MomentSums) -> None:
         """Add the sums of another thread."""

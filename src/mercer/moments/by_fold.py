@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,20 @@ from mercer.moments.queries import PartialMoments, QuerySums
 from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.sampling import Dealer, fold_labels
+from mercer.sampling import Deal, fold_labels
 from mercer.validation import check_total_weight
 
 #: The fold of a block, its columns (X, Y, weight, and queries if any), and its rows.
 Piece = tuple[int, tuple[Any, ...], int]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What is read in a pass over rows, and how."""
+
+    rows: RowSet
+    targets: Targets
+    reading: Reading
 
 
 def sum_moments(
@@ -37,14 +47,14 @@ def sum_moments(
     with_gram: bool = True,
     record: str = "moments",
 ) -> list[Moments]:
-    """Return the moments of all rows, one per fold; ``seed`` assigns rows to folds."""
+    """Return the moments of all rows, one per fold; ``seed`` deals rows to folds."""
     sums = rows.sum(
         moments_of if rows.one_place else triangles_of,
         add_folds,
         targets,
         share_functions(rows, basis),
         rows.reading(reading),
-        seed,
+        Deal(seed, rows.slices),
         with_gram,
         label=record,
         record=record,
@@ -57,26 +67,34 @@ def sum_moments(
     return found
 
 
+def row_sums(
+    targets: Targets,
+    basis: BasisTransformer,
+    workspace: Workspace,
+    with_gram: bool = True,
+    keep: bool = False,
+) -> MomentSums:
+    """Return sums over no rows yet; in a ranking, over rows that are centered by query."""
+    if targets.pairs is None:
+        return MomentSums(basis, targets.outputs, workspace, with_gram, keep)
+    return QuerySums(basis, targets.outputs, targets.pairs, workspace, with_gram, keep)
+
+
 def moments_of(
     shard: Shard,
     targets: Targets,
     basis: BasisTransformer,
     reading: Reading,
-    seed: int,
+    deal: Deal | None = None,
     with_gram: bool = True,
 ) -> list[Moments] | list[PartialMoments]:
-    """Task: return the moments of a shard, by fold."""
+    """Task: return the moments of a shard, by fold if rows are dealt."""
     with shard.naming():
-        pieces = pieces_of(shard, targets, reading, shard.seed(seed))
+        pieces = pieces_of(shard, targets, reading, deal)
 
         def make() -> list[MomentSums]:
             workspace = Workspace(basis.size, basis.precision_)
-            return [
-                MomentSums(basis, targets.outputs, workspace, with_gram)
-                if targets.pairs is None
-                else QuerySums(basis, targets.outputs, targets.pairs, workspace, with_gram)
-                for _ in range(reading.folds)
-            ]
+            return [row_sums(targets, basis, workspace, with_gram) for _ in range(reading.folds)]
 
         done = 0
 
@@ -99,23 +117,25 @@ def triangles_of(
     targets: Targets,
     basis: BasisTransformer,
     reading: Reading,
-    seed: int,
+    deal: Deal | None = None,
     with_gram: bool = True,
 ) -> list[Moments] | list[PartialMoments]:
     """Task: return the moments of a shard, by fold, as they are sent."""
-    parts: list[Any] = list(moments_of(shard, targets, basis, reading, seed, with_gram))
+    parts: list[Any] = list(moments_of(shard, targets, basis, reading, deal, with_gram))
     for fold, part in enumerate(parts):
         parts[fold] = part.packed()  # one by one: the matrix of a fold is released
     return parts
 
 
-def pieces_of(shard: Shard, targets: Targets, reading: Reading, seed: int) -> Iterator[Piece]:
+def pieces_of(
+    shard: Shard, targets: Targets, reading: Reading, deal: Deal | None
+) -> Iterator[Piece]:
     """Yield blocks of rows, each belonging to one fold.
 
     Small parts of blocks are put together, because every block costs M^2 memory accesses.
     """
     waiting: list[list[tuple[Any, ...]]] = [[] for _ in range(reading.folds)]
-    for block, Y, labels in dealt_blocks(shard, targets, reading, seed):
+    for block, Y, labels in dealt_blocks(shard, targets, reading, deal):
         columns: tuple[Any, ...] = (block.X, Y, block.weight)
         if targets.pairs is not None:
             columns = (*columns, targets.codes(block))
@@ -151,29 +171,35 @@ def _joined(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 def dealt_blocks(
-    shard: Shard, targets: Targets, reading: Reading, seed: int
+    shard: Shard, targets: Targets, reading: Reading, deal: Deal | None
 ) -> Iterator[tuple[RowBlock, Array, Array | None]]:
     """Yield blocks of rows with their encoded targets and their folds; None if there is only one.
 
     The folds are the same in every pass with the same seed. In ranking, whole queries are assigned
     to folds, using the seed of the targets, so that all parts of a query are in the same fold.
     """
-    pairs, folds = targets.pairs, reading.folds
-    dealt: Array | None = None
-    if pairs is not None and folds > 1:
-        deal = np.random.default_rng(targets.seed)
-        dealt = fold_labels(len(pairs.weight), folds, deal, reading.held_out)
-    source = shard.source  # a partition is computed each time it is asked for
-    dealer = Dealer(source.n_rows, folds, seed, reading.held_out)
+    folds = reading.folds
+    dealt = None
+    if targets.pairs is not None and folds > 1:
+        dealt = folds_of_queries(targets, folds, reading.held_out)
+    elif folds > 1:
+        assert deal is not None
+        fold_of = deal.to_folds(shard, folds, reading.held_out)
     # With equal folds, read enough rows to fill one block per fold, so that blocks stay large.
     rows = reading.block_rows * (1 if reading.few_left_out else folds)
-    for block, Y in checked_blocks(source, targets, rows, partial=True):
+    for block, Y in checked_blocks(shard.source, targets, rows, partial=True):
         labels: Array | None = None
         if dealt is not None:
             labels = dealt[targets.codes(block)]
         elif folds > 1:
-            labels = dealer.labels(block.start, block.n_rows)
+            labels = fold_of(block.start, block.n_rows)
         yield block, Y, labels
+
+
+def folds_of_queries(targets: Targets, folds: int, held_out: float | None) -> Array:
+    """Return the fold of each query, the same in all shards."""
+    rng = np.random.default_rng(targets.seed)
+    return fold_labels(len(targets.pairs.weight), folds, rng, held_out)
 
 
 def add_folds(left: list[Any], right: list[Any]) -> list[Any]:

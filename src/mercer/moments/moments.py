@@ -19,8 +19,9 @@ import numpy as np
 
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array
-from mercer.moments.triangle import symmetric, triangle
-from mercer.validation import check_array, check_total_weight
+from mercer.storage.state import Numbers, State
+from mercer.symmetric import symmetric, triangle
+from mercer.validation import check_total_weight
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,14 @@ class Moments:
     (5.0, 5.0, 0.0)
     """
 
+    state = State(
+        sum_h=Numbers("m"),
+        target_sum_h=Numbers("m"),
+        gram=Numbers("m m"),
+        cross=Numbers("m k"),
+        sum_y=Numbers("k"),
+        sum_yy=Numbers("k"),
+    )
     rows: int
     weight: float
     sum_h: Array  # (M,)
@@ -93,15 +102,6 @@ class Moments:
     def size(self) -> int:
         """M, the number of functions."""
         return len(self.sum_h)
-
-    def check_state(self, size: int, outputs: int) -> None:
-        """Raise ValueError unless all sums are finite, with M = ``size`` and k = ``outputs``."""
-        check_array(self.sum_h, "sum_h", (size,))
-        check_array(self.target_sum_h, "target_sum_h", (size,))
-        check_array(self.gram, "gram", (size, size))
-        check_array(self.cross, "cross", (size, outputs))
-        check_array(self.sum_y, "sum_y", (outputs,))
-        check_array(self.sum_yy, "sum_yy", (outputs,))
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of both sets of rows."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Reading, RowBlock, RowSource, Targets
 from mercer.engines import Lanes
 from mercer.engines.memory import large_array
@@ -81,31 +82,6 @@ class VectorSums:
         return replace(self, cross=cross, sum_yy=squares, parts=None), between
 
 
-@dataclass(frozen=True)
-class FoldSums:
-    """Vector sums of several folds, side by side: ``cross`` is (M, l, k)."""
-
-    cross: Array
-    sum_h: Array  # (M, l)
-    sum_y: Array  # (l, k)
-    weight: Array  # (l,)
-
-    def __add__(self, other: FoldSums) -> FoldSums:
-        """Return the sums of both sets of rows."""
-        return FoldSums(
-            self.cross + other.cross,
-            self.sum_h + other.sum_h,
-            self.sum_y + other.sum_y,
-            self.weight + other.weight,
-        )
-
-    def fold(self, k: int) -> VectorSums:
-        """Return the sums of one fold."""
-        weight = float(self.weight[k])
-        no_squares = np.zeros(self.sum_y.shape[1])
-        return VectorSums(self.cross[:, k], self.sum_h[:, k], self.sum_y[k], no_squares, weight, 0)
-
-
 def _add_cross(total: Array, H: Array, right: Array) -> None:
     """Add ``right' H`` to a sum, in float64: its rounding would stay in the solution."""
     columns = np.zeros((padded_columns(right.shape[1]), len(H)))
@@ -134,38 +110,54 @@ class RowProducts:
     """
 
     def __init__(
-        self, shard: Shard, targets: Targets, basis: Any, reading: Reading, keep: bool
+        self, shard: Shard, targets: Targets, basis: BasisTransformer, reading: Reading, keep: bool
     ) -> None:
         self.shard, self.targets, self.basis, self.reading = shard, targets, basis, reading
         source = shard.source
         self.kept = large_array((source.n_rows, basis.size), basis.precision_) if keep else None
         self._n_rows = source.n_rows
-        self._dealt: tuple[int, Array] | None = None
-        self.sums = self._read(source)
+        self._dealt: tuple[Any, Array] | None = None
+        (self.sums,) = self._read(source)
 
     def _blocks(self, source: RowSource) -> Any:
         return checked_blocks(source, self.targets, self.reading.block_rows)
 
-    def _read(self, source: RowSource) -> VectorSums:
-        """Evaluate all rows once: the sums that are vectors, and the values if they are kept."""
+    def _read(self, source: RowSource, dealt: DealtFolds | None = None) -> list[VectorSums]:
+        """Return the sums that are vectors, from one reading: of all rows, or of each fold.
+
+        The reading of all rows is the first, and stores their values if they are kept.
+        """
         size, outputs, done = self.basis.size, self.targets.outputs, 0
+        places = None if dealt is None else self.places(dealt)
+        folds = 1 if dealt is None else len(dealt.numbers)
+        stored = None if dealt is None else self.kept  # centered and weighted
 
         def make() -> dict[str, Any]:
             return {
-                "cross": np.zeros((outputs + 1, size)),
-                "y": np.zeros(outputs),
-                "yy": np.zeros(outputs),
-                "weight": 0.0,
-                "rows": 0,
+                "cross": np.zeros((folds * (outputs + 1), size)),
+                "y": np.zeros((folds, outputs)),
+                "yy": np.zeros((folds, outputs)),
+                "weight": np.zeros(folds),
+                "rows": np.zeros(folds, dtype=int),
                 "parts": [],
             }
 
         def add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
-            H = self._evaluate(piece[0], sums)
-            right = self._weighted(H, piece, sums)
-            _add_cross(sums["cross"], H, right)
-            sums["y"] += right[:, -1] @ right[:, :-1]
-            sums["yy"] += np.einsum("ij,ij->j", right[:, :-1], right[:, :-1])
+            block = piece[0]
+            at = slice(block.start, block.start + block.n_rows)
+            H = self._evaluate(block, sums) if stored is None else np.empty((block.n_rows, 0))
+            right, weight, parts = self._weighted(H, piece)
+            sums["parts"] += parts
+            own = np.zeros(block.n_rows, dtype=int) if places is None else places[at]
+            inside = own[:, None] == np.arange(folds)
+            by_fold = (inside[:, :, None] * right[:, None, :]).reshape(block.n_rows, -1)
+            _add_cross(sums["cross"], H if stored is None else stored[at], by_fold)
+            for fold, part in enumerate(inside.T):
+                chosen = right[part]
+                sums["y"][fold] += chosen[:, -1] @ chosen[:, :-1]
+                sums["yy"][fold] += np.einsum("ij,ij->j", chosen[:, :-1], chosen[:, :-1])
+                sums["weight"][fold] += weight[part].sum()
+                sums["rows"][fold] += np.count_nonzero(weight[part])
 
         def report(piece: tuple[RowBlock, Array]) -> None:
             nonlocal done
@@ -175,41 +167,49 @@ class RowProducts:
         # Overflow is detected and reported below.
         with np.errstate(over="ignore", invalid="ignore"), self.shard.naming():
             lanes = Lanes(make, self.reading.lanes).run(self._blocks(source), add, report)
-        total = sum(lane["cross"] for lane in lanes).T
-        check_overflow(total, self.basis.precision_)
-        parts = [part for lane in lanes for part in lane["parts"]]
-        return VectorSums(
-            total[:, :-1],
-            total[:, -1],
-            sum(lane["y"] for lane in lanes),
-            sum(lane["yy"] for lane in lanes),
-            float(sum(lane["weight"] for lane in lanes)),
-            int(sum(lane["rows"] for lane in lanes)),
-            QueryParts.stacked(parts) if parts else None,
+        cross = sum(lane["cross"] for lane in lanes)
+        check_overflow(cross, self.basis.precision_)
+        y, yy, weight, rows = (
+            sum(lane[name] for lane in lanes) for name in ("y", "yy", "weight", "rows")
         )
+        found = [part for lane in lanes for part in lane["parts"]]
+        parts = [QueryParts.stacked(found) if found else None] * folds
+        if dealt is not None and self.sums.parts is not None:
+            query_places = dealt.of_queries(self.targets)[self.sums.parts.query]
+            parts = [self.sums.parts.taken(query_places == fold) for fold in range(folds)]
+        return [
+            VectorSums(
+                vectors[:-1].T,
+                vectors[-1],
+                y[k],
+                yy[k],
+                float(weight[k]),
+                int(rows[k]),
+                parts[k],
+            )
+            for k, vectors in enumerate(cross.reshape(folds, outputs + 1, size))
+        ]
 
-    def _weighted(self, H: Array, piece: tuple[RowBlock, Array], sums: dict[str, Any]) -> Array:
-        """Scale values by the square roots of weights, in place; return scaled targets and ones."""
+    def _weighted(
+        self, H: Array, piece: tuple[RowBlock, Array]
+    ) -> tuple[Array, Array, list[QueryParts]]:
+        """Scale values by the square roots of weights, in place.
+
+        Return the scaled targets and ones, the weights, and parts of queries that are cut.
+        """
         block, Y = piece
         if self.targets.pairs is not None:
             codes = self.targets.codes(block)
             found = center(H, Y, block.weight, codes, self.targets.pairs)
-            sums["weight"] += found.weight
-            sums["rows"] += found.rows
-            if "parts" in sums and len(found.parts.query):
-                sums["parts"].append(found.parts)
-            return np.hstack([found.right, np.zeros((len(Y), 1))])  # centered: the means are 0
+            right = np.hstack([found.right, np.zeros((len(Y), 1))])  # centered: the means are 0
+            return right, found.weights, [found.parts] if len(found.parts.query) else []
         right = np.ones((block.n_rows, Y.shape[1] + 1))
         right[:, :-1] = Y
         if block.weight is None:
-            sums["weight"] += block.n_rows
-            sums["rows"] += block.n_rows
-            return right
+            return right, right[:, -1], []
         root = np.sqrt(block.weight)[:, None]
         H *= root
-        sums["weight"] += float(block.weight.sum())
-        sums["rows"] += int(np.count_nonzero(block.weight))
-        return np.asarray(right * root)
+        return right * root, block.weight, []
 
     def _evaluate(self, block: RowBlock, buffers: dict[str, Any]) -> Array:
         """Return the basis values of a block."""
@@ -226,39 +226,14 @@ class RowProducts:
 
     def places(self, dealt: DealtFolds) -> Array:
         """Return for each row its place among the folds that are left out, -1 for none."""
-        if self._dealt is None or self._dealt[0] != dealt.seed:
-            self._dealt = dealt.seed, dealt.places(self.shard, self._n_rows)
+        key = dealt.deal.seed, dealt.numbers.tolist()
+        if self._dealt is None or self._dealt[0] != key:
+            self._dealt = key, dealt.places(self.shard, self.targets, self._n_rows)
         return self._dealt[1]
 
-    def fold_sums(self, dealt: DealtFolds) -> FoldSums:
+    def fold_sums(self, dealt: DealtFolds) -> list[VectorSums]:
         """Return the vector sums of each fold, from another reading of the targets."""
-        places, folds = self.places(dealt), len(dealt.numbers)
-        size, outputs = self.basis.size, self.targets.outputs
-
-        def make() -> dict[str, Any]:
-            shape = (folds, outputs + 1)
-            cross = np.zeros((folds * (outputs + 1), size))
-            return {"cross": cross, "y": np.zeros(shape), "weight": 0, "rows": 0}
-
-        def add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
-            block, Y = piece
-            root = np.ones(len(Y)) if block.weight is None else np.sqrt(block.weight)
-            if self.kept is None:
-                H = self._evaluate(block, sums)
-                self._weighted(H, piece, sums)
-            else:
-                H = self.kept[block.start : block.start + block.n_rows]
-            right = root[:, None] * np.hstack([Y, np.ones((len(Y), 1))])
-            own = places[block.start : block.start + block.n_rows]
-            inside = own[:, None] == np.arange(folds)
-            by_fold = inside[:, :, None] * right[:, None, :]
-            _add_cross(sums["cross"], H, by_fold.reshape(len(H), -1))
-            sums["y"] += np.einsum("i,ikj->kj", right[:, -1], by_fold)
-
-        lanes = Lanes(make, self.reading.lanes).run(self._blocks(self.shard.source), add)
-        cross = sum(lane["cross"] for lane in lanes).T.reshape(size, folds, outputs + 1)
-        sums = sum(lane["y"] for lane in lanes)
-        return FoldSums(cross[:, :, :-1], cross[:, :, -1], sums[:, :-1], sums[:, -1])
+        return self._read(self.shard.source, dealt)
 
     def product(self, c: Array, exact: bool = False, dealt: DealtFolds | None = None) -> Array:
         """Return ``S c``, of shape (M, k), in float64, without the between-part terms of queries.
@@ -277,7 +252,7 @@ class RowProducts:
         padded[:outputs] = c.T
 
         def make() -> dict[str, Any]:
-            return {"sum": np.zeros((width, len(c))), "weight": 0.0, "rows": 0}
+            return {"sum": np.zeros((width, len(c)))}
 
         rows = EXACT_SLICE if exact else slice_rows(width)
 
@@ -301,7 +276,7 @@ class RowProducts:
 
             def evaluate_and_add(sums: dict[str, Any], piece: tuple[RowBlock, Array]) -> None:
                 H = self._evaluate(piece[0], sums)
-                self._weighted(H, piece, sums)
+                self._weighted(H, piece)
                 add(sums, H, piece[0].start)
 
             blocks = self._blocks(self.shard.source)
@@ -310,7 +285,7 @@ class RowProducts:
 
 
 def products_of(
-    shard: Shard, targets: Targets, basis: Any, reading: Reading, keep: bool
+    shard: Shard, targets: Targets, basis: BasisTransformer, reading: Reading, keep: bool
 ) -> RowProducts:
     """Task: read a shard once and return its RowProducts, which stay with the shard."""
     return RowProducts(shard, targets, basis, reading, keep)
@@ -326,7 +301,7 @@ def product_of(products: RowProducts, c: Array, exact: bool) -> Array:
     return products.product(c, exact)
 
 
-def fold_sums_of(products: RowProducts, dealt: DealtFolds) -> FoldSums:
+def fold_sums_of(products: RowProducts, dealt: DealtFolds) -> list[VectorSums]:
     """Task: return the vector sums of each fold of a shard."""
     return products.fold_sums(dealt)
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 
+from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Rows
 from mercer.moments.accumulate import MomentSums, Workspace
 from mercer.moments.moments import Moments
 from mercer.moments.pairs import PairWeights
-from mercer.moments.triangle import triangle
+from mercer.symmetric import triangle
 
 #: A part with less than this share of its query's weight is incomplete.
 WHOLE = 1.0 - 1e-12
@@ -47,6 +47,10 @@ class QueryParts:
         return cls(
             **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
         )
+
+    def taken(self, at: Array) -> QueryParts:
+        """Return some of the parts."""
+        return QueryParts(**{f.name: getattr(self, f.name)[at] for f in fields(self)})
 
     def joined(self) -> tuple[Array, Array, QueryParts]:
         """Join parts of the same query.
@@ -113,10 +117,10 @@ class PartialMoments:
 
 @dataclass(frozen=True)
 class CenteredBlock:
-    """What :func:`center` returns: centered targets, counts, and parts of queries."""
+    """What :func:`center` returns: centered targets, weights, and parts of queries."""
 
     right: Array  # (rows, k)
-    rows: int
+    weights: Array  # (rows,) w_i v_q
     weight: float
     parts: QueryParts
 
@@ -129,22 +133,23 @@ def center(
     w = np.ones(rows) if weight is None else weight
     starts = np.flatnonzero(np.r_[True, np.diff(query) != 0])
     sizes, runs = np.diff(np.r_[starts, rows]), query[starts]
-    weights = np.add.reduceat(w, starts)
-    share = (w / np.repeat(weights, sizes))[:, None]
+    totals = np.add.reduceat(w, starts)
+    share = (w / np.repeat(totals, sizes))[:, None]
     mean_h = np.add.reduceat(H * share.astype(H.dtype), starts)
     mean_y = np.add.reduceat(Y * share, starts)
     H -= np.repeat(mean_h, sizes, axis=0)
-    root = np.sqrt(w * pairs.factor[query])[:, None]
+    weights = w * pairs.factor[query]
+    root = np.sqrt(weights)[:, None]
     H *= root.astype(H.dtype)
-    part = weights < WHOLE * pairs.weight[runs]
+    part = totals < WHOLE * pairs.weight[runs]
     at = runs[part]
     return CenteredBlock(
         right=(Y - np.repeat(mean_y, sizes, axis=0)) * root,
-        rows=int(np.count_nonzero(root)),
-        weight=float(weights @ pairs.factor[runs]),
+        weights=weights,
+        weight=float(totals @ pairs.factor[runs]),
         parts=QueryParts(
             at,
-            weights[part],
+            totals[part],
             pairs.weight[at],
             pairs.factor[at],
             mean_h[part].astype(np.float64),
@@ -161,16 +166,17 @@ class QuerySums(MomentSums):
 
     def __init__(
         self,
-        basis: Any,
+        basis: BasisTransformer,
         outputs: int,
         pairs: PairWeights,
         workspace: Workspace | None = None,
         with_gram: bool = True,
+        keep: bool = False,
     ) -> None:
-        super().__init__(basis, outputs, workspace, with_gram)
+        super().__init__(basis, outputs, workspace, with_gram, keep)
         self.pairs = pairs
         none = np.zeros(0)
-        self._parts = QueryParts(
+        self.parts = QueryParts(
             np.zeros(0, dtype=int),
             none,
             none,
@@ -191,7 +197,7 @@ class QuerySums(MomentSums):
         rows = X.shape[0]
         H = self.basis.orthogonalized(X, self._workspace.block(rows))
         block = center(H, Y, weight, query, self.pairs)
-        self.rows += block.rows
+        self.rows += int(np.count_nonzero(block.weights))
         self.weight += block.weight
         self.sum_yy += np.einsum("ij,ij->j", block.right, block.right)
         self.cross[:, :-1] += H.T @ block.right.astype(H.dtype, copy=False)
@@ -200,19 +206,21 @@ class QuerySums(MomentSums):
             self._keep(block.parts)
 
     def _keep(self, parts: QueryParts) -> None:
-        self._parts = QueryParts.stacked([self._parts, parts])
-        if len(self._parts.query) > PARTS:
+        self.parts = QueryParts.stacked([self.parts, parts])
+        if len(self.parts.query) > PARTS:
             self._join()
-        if self._parts.mean_h.size > ROOM:
+        if self.parts.mean_h.size > ROOM:
             raise ValueError(
-                f"the rows of {len(self._parts.query)} queries are scattered, which needs a mean "
+                f"the rows of {len(self.parts.query)} queries are scattered, which needs a mean "
                 f"of {self.basis.size} functions for each: sort the rows by query"
             )
 
     def _join(self) -> None:
-        H, Y, self._parts = self._parts.joined()
+        H, Y, self.parts = self.parts.joined()
         if self.with_gram:
             self.gram += H.T @ H
+        if self.kept is not None:
+            self.kept.append(H)
         self.cross[:, :-1] += H.T @ Y
         self.sum_yy += np.einsum("ij,ij->j", Y, Y)
 
@@ -220,13 +228,13 @@ class QuerySums(MomentSums):
         """Add the sums of another thread."""
         super().absorb(other)
         assert isinstance(other, QuerySums)
-        self._keep(other._parts)
+        self._keep(other.parts)
 
     def part(self) -> PartialMoments:
         """Return the moments, with the parts needed to add other rows of the same queries."""
-        if len(self._parts.query):
+        if len(self.parts.query):
             self._join()
-        return PartialMoments(super().total(), self._parts)
+        return PartialMoments(super().total(), self.parts)
 
     def total(self) -> Moments:
         """Return the moments of all rows added so far."""

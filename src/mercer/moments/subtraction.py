@@ -23,6 +23,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from mercer.contracts import Array, Precision
 from mercer.moments.moments import Moments
+from mercer.storage.state import Part, Sizes, State
 
 #: Negative eigenvalues up to this share of the trace are rounding. Functions of similar landmarks
 #: are orthogonalized, which multiplies the rounding of float64 by up to some 10^4.
@@ -43,6 +44,7 @@ class NotAddedError(ValueError):
 class Peak:
     """The largest sums there were: ``trace(S)`` and the sums of y^2, whose rounding remains."""
 
+    state = State(sum_yy=Part(np.ndarray))
     trace: float
     sum_yy: Array  # (k,)
 
@@ -61,8 +63,9 @@ class Peak:
             return self
         return Peak(max(self.trace, other.trace), np.maximum(self.sum_yy, other.sum_yy))
 
-    def check_state(self, outputs: int) -> None:
+    def check_restored(self, sizes: Sizes) -> None:
         """Raise ValueError unless all sums are finite and nonnegative."""
+        outputs = sizes["k"]
         values = np.concatenate([[self.trace], np.asarray(self.sum_yy, dtype=float).ravel()])
         if values.shape != (outputs + 1,) or not np.all(np.isfinite(values) & (values >= 0)):
             raise ValueError(f"the largest sums must be {outputs + 1} nonnegative numbers")

@@ -2,7 +2,7 @@
 
 :class:`Speeds` of a typical machine serve to choose between moments and products, where only
 ratios matter; products must be clearly faster to be chosen, because the direct solve is exact and
-gives a path of alphas. Measured speeds (:mod:`mercer.plan.machine`) predict seconds.
+gives a path of alphas. Measured speeds (:mod:`mercer.theory.machine`) predict seconds.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Speeds:
         return self.evaluation(n_rows, size, n_features) + n_rows * float(size) ** 2 / rate
 
     def solve(self, size: float, open_alpha: bool) -> float:
-        """Return the seconds for a factorization, or a band form if alpha is open."""
+        """Return the seconds for a factorization, or a tridiagonal form if alpha is open."""
         return (4.5 if open_alpha else 1.2) * float(size) ** 3 / self.factor
 
     def stored_product(self, outputs: int) -> float:
@@ -102,7 +102,7 @@ def direct_seconds(
     single: bool,
     speeds: Speeds = TYPICAL,
 ) -> float:
-    """Return the seconds for moments and a factorization (band form if alpha is open)."""
+    """Return the seconds for moments and a factorization (tridiagonal if alpha is open)."""
     return speeds.sums(n_rows, size, n_features, single) + speeds.solve(size, open_alpha)
 
 

@@ -7,9 +7,16 @@ from dataclasses import replace
 from mercer.bases import BasisTransformer, Landmarks
 from mercer.contracts import Precision
 from mercer.engines import available_cores
+from mercer.engines.memory import human_bytes, parse_memory
 from mercer.plan import cost
-from mercer.plan.memory_limit import human_bytes, parse_memory
-from mercer.plan.plan import BLOCK_ENTRIES, Plan, Shape, chosen_basis, make_plan
+from mercer.plan.plan import (
+    BLOCK_ENTRIES,
+    Plan,
+    Shape,
+    chosen_basis,
+    make_plan,
+    pilot_plan,
+)
 from mercer.request import Request
 from mercer.solvers import BaseSolver, PreconditionedCG, Ridge
 from mercer.systems.by_kernel_products import TILE_COLUMNS, TILE_ROWS, stored_bytes
@@ -20,6 +27,8 @@ RANK = 2000
 #: The tolerance of a solve by products that nobody asked for: it changes squared errors by a part
 #: in ten thousand, less than another sample of the rows would. The exact kernel has its own.
 AUTOMATIC = 1e-2
+#: Below this tolerance the values of functions are in float64.
+FINE = 1e-5
 #: Sampled rows of the preconditioner that are considered, as multiples of the landmarks.
 SAMPLES = (2, 3, 4, 6, 8)
 #: Entries of a tile of the full kernel.
@@ -37,8 +46,7 @@ def plan_fit(rows: Shape, request: Request) -> tuple[Plan, BaseSolver]:
         direct = make_plan(rows, request)
     except MemoryLimitError as error:
         refused = error
-    asked = request.asked_basis()
-    exact = asked is not None and asked.dual
+    exact = request.basis is not None and request.basis.dual
     products = PreconditionedCG(tolerance=None if exact else AUTOMATIC)
     indirect = None
     if direct is not None and _moment_seconds(rows, direct, request) < cost.NEGLIGIBLE:
@@ -119,14 +127,14 @@ def product_plan(rows: Shape, request: Request) -> Plan:
     n_rows, columns = rows.n_rows, rows.n_features
     chosen, reason = chosen_basis(rows, request, limit)
     size = chosen.wanted_size(n_rows)
-    coarse = dtype == "float32" or (dtype == "auto" and kernel.bounded)
+    # Exact products of the full kernel are in float64 anyway.
+    fine = not chosen.dual and solver.tolerance is not None and solver.tolerance < FINE
+    coarse = dtype == "float32" or (dtype == "auto" and kernel.bounded and not fine)
     precision: Precision = "float32" if coarse else "float64"
     width = 4 if coarse else 8
     pilot = None
     if request.open_alpha:
-        fewer = min(cost.PILOT, size)
-        basis = Landmarks(fewer) if chosen.dual else chosen.resized(fewer)
-        pilot = make_plan(rows, replace(request, basis=basis, solver=Ridge(), leave_out=None))
+        pilot = pilot_plan(rows, request, chosen, size)
     cores = available_cores()
     space = 3 * 8 * size * 60 * (outputs + 1)
     if chosen.dual:

@@ -11,9 +11,12 @@ from mercer.bases import BasisTransformer, FullKernel, Landmarks
 from mercer.bases.basis import tile_rows
 from mercer.contracts import Precision, Reading
 from mercer.engines import available_cores
-from mercer.plan.memory_limit import human_bytes, parse_memory
+from mercer.engines.memory import human_bytes, parse_memory
+from mercer.plan.cost import PILOT
 from mercer.request import Request
-from mercer.validation import MemoryLimitError, check_choice, check_count
+from mercer.solvers import Ridge
+from mercer.storage.state import PRECISION, Count, OneOf, Part, Share, State
+from mercer.validation import MemoryLimitError, check_choice
 
 #: Up to this many rows, "auto" is the full kernel: exact, and takes a second or two.
 FULL_ROWS = 2000
@@ -72,11 +75,19 @@ class Plan:
     stored : int
         Bytes for values of the full kernel that a solve by products stores.
     pilot : Plan or None
-        The plan of a smaller fit that chooses alpha for a solve by products.
+        The plan of a smaller fit that chooses alpha for a solve by products, or for the scores by
+        which functions are drawn.
     solver_reason : str
         Why this solver.
     """
 
+    state = State(
+        basis=Part(BasisTransformer),
+        precision=PRECISION,
+        **{name: Count(most=largest) for name, largest in LARGEST.items()},
+        held_out=Share(optional=True, must="held_out must be a share of the rows, got {value}"),
+        pilot=OneOf((None,), must="pilot must not be a part of a stored plan"),
+    )
     basis: BasisTransformer
     size: int
     precision: Precision
@@ -93,16 +104,6 @@ class Plan:
     stored: int = 0
     pilot: Plan | None = None
     solver_reason: str = ""
-
-    def check_state(self) -> None:
-        """Raise ValueError if a value is out of range."""
-        if self.precision not in ("float32", "float64"):
-            raise ValueError(f"precision must be float32 or float64, got {self.precision!r}")
-        for name, largest in LARGEST.items():
-            if check_count(getattr(self, name), name) > largest:
-                raise ValueError(f"{name} must be at most {largest}, got {getattr(self, name)}")
-        if self.held_out is not None and not 0 < self.held_out < 1:
-            raise ValueError(f"held_out must be a share of the rows, got {self.held_out}")
 
     @property
     def form(self) -> str:
@@ -153,22 +154,22 @@ class Sized:
 
 def chosen_basis(rows: Shape, request: Request, limit: int) -> tuple[BasisTransformer, str]:
     """Return an unfitted basis and the reason: the requested one, or the largest for the rows."""
-    asked, n_rows = request.asked_basis(), rows.n_rows
-    if asked is not None and not asked.grows:
-        if asked.dual and request.needs_sums:
+    wanted, n_rows = request.basis, rows.n_rows
+    if wanted is not None and not wanted.grows:
+        if wanted.dual and request.needs_sums:
             return Landmarks(n_rows), "requested: the full kernel, as one landmark per row"
-        return clone(asked), request.basis_reason
-    small = asked is None and n_rows <= FULL_ROWS and not request.needs_sums
+        return clone(wanted), request.basis_reason
+    small = wanted is None and n_rows <= FULL_ROWS and not request.needs_sums
     if small and dual_memory(rows) <= limit:
         return FullKernel(), f"the exact kernel is affordable up to {FULL_ROWS} rows"
-    landmarks = Landmarks() if asked is None else clone(asked).set_params(n_components=None)
+    landmarks = Landmarks() if wanted is None else clone(wanted).set_params(n_components=None)
     if request.needs_sums:
         return landmarks, "landmarks, whose sums can be added over rows"
     size = landmarks.wanted_size(n_rows)
     by_products = request.solver is None or request.solver.needs == "products"
     if by_products and n_rows * LANDMARKS <= VALUES:
         size = max(size, min(LANDMARKS, n_rows // ROWS_EACH))
-    reason = f"landmarks: more than {FULL_ROWS} rows" if asked is None else request.basis_reason
+    reason = f"landmarks: more than {FULL_ROWS} rows" if wanted is None else request.basis_reason
     return landmarks.resized(size), reason
 
 
@@ -195,8 +196,8 @@ def make_plan(rows: Shape, request: Request) -> Plan:
         # Rather leave no rows out than make the model smaller.
         first = replace(first, folds=request.folds, held_out=request.held_out)
         plan = _sized(first, rows, request)
-    asked = request.asked_basis()
-    automatic = asked is None or asked.grows or chosen.automatic_size
+    wanted = request.basis
+    automatic = wanted is None or wanted.grows or chosen.automatic_size
     if plan.memory > limit and automatic:
         while plan.memory > limit and plan.size > 100:
             smaller = replace(plan, size=max(100, int(plan.size * 0.8)))
@@ -210,7 +211,17 @@ def make_plan(rows: Shape, request: Request) -> Plan:
         )
     if automatic and plan.size != size:
         plan = replace(plan, basis=chosen.resized(plan.size))
+    if chosen.scores_at_alpha and request.open_alpha:
+        plan = replace(plan, pilot=pilot_plan(rows, request, chosen, plan.size))
     return plan
+
+
+def pilot_plan(rows: Shape, request: Request, chosen: BasisTransformer, size: int) -> Plan:
+    """Return the plan of a smaller fit that chooses alpha, of functions that need none."""
+    fewer = min(PILOT, size)
+    uniform = chosen.dual or chosen.scores_at_alpha
+    basis = Landmarks(fewer) if uniform else chosen.resized(fewer)
+    return make_plan(rows, replace(request, basis=basis, solver=Ridge(), leave_out=None))
 
 
 def _sized(plan: Plan, rows: Shape, request: Request) -> Plan:

@@ -13,11 +13,15 @@ Every statement of this package is about three numbers:
     the same for the largest value in place of the mean, ``N_inf(lambda) = O(lambda^-alpha)``, so it
     is in ``[gamma, 1]``. ``alpha = 1`` holds for every bounded kernel. It is the exponent of the
     papers, not the penalty, which is called ``penalty`` here.
+
+A statement asks something of them (:class:`Conditions`), and gives powers of the number of rows,
+which are known up to constants.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mercer.validation import check_number
@@ -130,3 +134,135 @@ class Exponents:
     def attainable(self) -> bool:
         """Whether ``r >= 1/2``: the target is in the space of the kernel."""
         return self.r >= 0.5
+
+
+#: Sums such as 2 r + gamma are compared up to rounding: 2 * 0.35 + 0.3 is 1.
+TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Interval:
+    """``[low, high]``, with round brackets where an end is left out.
+
+    Examples
+    --------
+    >>> print(Interval(0, 1, "(]"), 0.0 in Interval(0, 1, "(]"), 1.0 in Interval(0, 1, "(]"))
+    (0, 1] False True
+    """
+
+    low: float
+    high: float
+    brackets: str = "[]"
+
+    def __contains__(self, value: float) -> bool:
+        above = value >= self.low if self.brackets[0] == "[" else value > self.low
+        below = value <= self.high if self.brackets[1] == "]" else value < self.high
+        return above and below
+
+    def __str__(self) -> str:
+        return f"{self.brackets[0]}{self.low:g}, {self.high:g}{self.brackets[1]}"
+
+
+#: A condition on several exponents: its words, and whether it holds.
+Joint = tuple[str, Callable[[Exponents], bool]]
+
+
+def at_least(words: str, left: Callable[[Exponents], float], right: float = 1.0) -> Joint:
+    """``left(exponents) >= right`` up to rounding, as a joint condition with its words."""
+    return words, lambda exponents: left(exponents) >= right - TOLERANCE
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """``r in I, gamma in J`` and inequalities between them, for one statement of one paper.
+
+    Examples
+    --------
+    >>> thm = Conditions("theorem 2", joint=(at_least("2 r + gamma >= 1", lambda e: e.complexity),))
+    >>> print(thm)
+    r in (0, 1], gamma in [0, 1], 2 r + gamma >= 1
+    >>> thm.broken(Exponents(r=0.25, gamma=0.25))
+    ['2 r + gamma >= 1 does not hold: r = 0.25, gamma = 0.25, alpha = 1']
+    """
+
+    statement: str
+    r: Interval = Interval(0, 1, "(]")
+    gamma: Interval = Interval(0, 1)
+    joint: tuple[Joint, ...] = ()
+
+    def broken(self, exponents: Exponents) -> list[str]:
+        """Return what does not hold, in words; an empty list if the statement covers them."""
+        words = [
+            f"{name} must be in {interval}, got {getattr(exponents, name):g}"
+            for name, interval in (("r", self.r), ("gamma", self.gamma))
+            if getattr(exponents, name) not in interval
+        ]
+        if exponents.r > self.r.high:
+            words[0] += f" (the rate is no better than at r = {self.r.high:g})"
+        got = f"r = {exponents.r:g}, gamma = {exponents.gamma:g}, alpha = {exponents.alpha:g}"
+        return words + [
+            f"{text} does not hold: {got}" for text, holds in self.joint if not holds(exponents)
+        ]
+
+    def require(self, **given: float) -> Exponents:
+        """Return the exponents, or raise a ValueError that says what the statement does not cover.
+
+        >>> Conditions("theorem 1", r=Interval(0.5, 1)).require(r=0.25, gamma=1.0)
+        Traceback (most recent call last):
+        ...
+        ValueError: not covered by theorem 1: r must be in [0.5, 1], got 0.25
+        """
+        exponents = Exponents(**given)
+        broken = self.broken(exponents)
+        if broken:
+            raise ValueError(f"not covered by {self.statement}: {'; '.join(broken)}")
+        return exponents
+
+    def __str__(self) -> str:
+        texts = [text for text, _ in self.joint]
+        return ", ".join([f"r in {self.r}", f"gamma in {self.gamma}", *texts])
+
+
+def power(n: float, exponent: float) -> float:
+    """``n^exponent``, a size up to constants; infinite where floats end.
+
+    >>> power(10_000, 0.5)
+    100.0
+    """
+    rows = check_number(n, "n", minimum=1.0)
+    return float(rows**exponent) if exponent * math.log(rows) < 709 else math.inf
+
+
+def log_factor(n: float, gamma: float) -> float:
+    """``max(1, log n^gamma)``, the logarithm in the sizes of Lin and Cevher (2018).
+
+    >>> log_factor(1000, 0.0), round(log_factor(1000, 0.5), 3)
+    (1.0, 3.454)
+    """
+    return max(1.0, gamma * math.log(check_number(n, "n", minimum=1.0)))
+
+
+def fewest(size: float, constant: float = 1.0) -> int:
+    """``ceil(constant * size)``, at least 1: the fewest functions or rows that a bound asks for.
+
+    A size within rounding of an integer counts as that integer.
+
+    >>> fewest(1000 ** (1 / 3)), fewest(1000 ** (2 / 3)), fewest(0.2)
+    (10, 100, 1)
+    """
+    return max(1, math.ceil(_scaled(size, constant) * (1 - 1e-12)))
+
+
+def most(size: float, constant: float = 1.0) -> int:
+    """``floor(constant * size)``, at least 1: the most partitions that a bound allows.
+
+    >>> most(1000 ** (1 / 3)), most(10.9), most(0.2)
+    (10, 10, 1)
+    """
+    return max(1, math.floor(_scaled(size, constant) * (1 + 1e-12)))
+
+
+def _scaled(size: float, constant: float) -> float:
+    """Return ``constant * size``, both checked."""
+    scale = check_number(constant, "constant", above=0.0)
+    return scale * check_number(size, "size", minimum=0.0)

@@ -9,9 +9,7 @@ at the data, near gamma for those drawn by their leverage (remark 4).
 
 from __future__ import annotations
 
-from mercer.rates.conditions import Conditions, Interval, at_least
-from mercer.rates.exponents import Exponents
-from mercer.rates.magnitudes import power
+from mercer.rates.exponents import Conditions, Exponents, Interval, at_least, power
 
 PAPER = "Li, Liu and Wang (2022)"
 THEOREM_1 = Conditions(f"{PAPER}, theorem 1", r=Interval(0.5, 1))

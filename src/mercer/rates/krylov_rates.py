@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import math
 
-from mercer.rates.conditions import Conditions, Interval
-from mercer.rates.exponents import Exponents
-from mercer.rates.magnitudes import log_factor, power
+from mercer.rates.exponents import Conditions, Exponents, Interval, log_factor, power
 from mercer.validation import check_number
 
 PAPER = "Lin and Cevher (2018)"

@@ -7,8 +7,7 @@ throughout; n rows are cut into shards of the same size.
 
 from __future__ import annotations
 
-from mercer.rates.conditions import Conditions, Interval, at_least
-from mercer.rates.magnitudes import power
+from mercer.rates.exponents import Conditions, Interval, at_least, power
 from mercer.validation import check_choice
 
 PAPER = "Li, Liu and Wang (2023)"

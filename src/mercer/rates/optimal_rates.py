@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.rates.conditions import Conditions
-from mercer.rates.exponents import Exponents
-from mercer.rates.magnitudes import power
+from mercer.rates.exponents import Conditions, Exponents, power
 from mercer.validation import check_number
 
 #: Attainable or not, below saturation; the lower bound is known for 2 r + gamma > 1.

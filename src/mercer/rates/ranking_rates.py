@@ -15,8 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mercer.rates.conditions import Conditions, Interval
-from mercer.rates.magnitudes import power
+from mercer.rates.exponents import Conditions, Interval, power
 from mercer.validation import check_count, check_number
 
 PAPER = "Distributed Least Square Ranking with Random Features"

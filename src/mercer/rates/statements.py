@@ -1,9 +1,12 @@
-"""All systems whose sizes and rates a theorem states, in one table to iterate over and print."""
+"""All systems whose sizes and rates a theorem states, in one table to iterate over and print.
+
+A record says what one statement of one paper covers, and what it gives for n rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mercer.rates import (
@@ -14,9 +17,125 @@ from mercer.rates import (
     optimal_rates,
     ranking_rates,
 )
-from mercer.rates.exponents import Exponents
+from mercer.rates.exponents import Conditions, Exponents
 from mercer.rates.labelling_rates import Labelling
-from mercer.rates.statement_record import KERNEL_NORM, Formula, Statement
+
+#: A number for n rows of a problem with some exponents, up to constants.
+Formula = Callable[[float, Exponents], float]
+
+PREDICTION = "squared prediction error"
+KERNEL_NORM = "error in the norm of the kernel's space"
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What a statement gives for n rows, up to constants; None where it says nothing of it.
+
+    Parameters
+    ----------
+    name, statement : str
+        The system, and the paper with the number of the theorem.
+    n : float
+        Rows with labels.
+    exponents : Exponents
+        Those of the problem.
+    penalty, size, partitions, rows, error : float or None
+        The penalty; the fewest functions; the most shards; the fewest rows with and without labels;
+        the error.
+    not_covered : str
+        Which conditions do not hold; empty if the statement applies.
+    """
+
+    name: str
+    statement: str
+    n: float
+    exponents: Exponents
+    penalty: float | None = None
+    size: float | None = None
+    partitions: float | None = None
+    rows: float | None = None
+    error: float | None = None
+    not_covered: str = ""
+
+    def __str__(self) -> str:
+        if self.not_covered:
+            return f"{self.name}: not covered: {self.not_covered}"
+        said = [
+            f"{name} {value:.3g}"
+            for name in ("penalty", "size", "partitions", "rows", "error")
+            if (value := getattr(self, name)) is not None
+        ]
+        return f"{self.name}: {', '.join(said)}"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """``n -> (lambda, M, m, error)`` of one system, with the paper and its conditions.
+
+    Parameters
+    ----------
+    name : str
+        The system, as its recipe is named where there is one.
+    conditions : Conditions
+        What is asked of the exponents; its ``statement`` is the paper and the theorem's number.
+    penalty, error : Formula
+        The penalty and the error, for n rows with labels.
+    size, partitions, rows : Formula or None
+        The fewest functions, the most shards, the fewest rows with and without labels.
+    functions : str
+        What ``size`` counts.
+    measure : str
+        What ``error`` measures.
+    holds : str
+        In which sense: on average, or with high probability.
+    note : str
+        What a reader of the number should know.
+
+    Examples
+    --------
+    >>> from mercer.rates import SYSTEMS, Exponents
+    >>> print(SYSTEMS["DNystroem"].at(10_000, Exponents(r=0.5, gamma=1.0)))
+    DNystroem: penalty 0.01, size 100, partitions 100, error 0.01
+    >>> print(SYSTEMS["DC-NY"].at(10_000, Exponents(r=0.25, gamma=1.0)))
+    DC-NY: not covered: r must be in [0.5, 1], got 0.25
+    """
+
+    name: str
+    conditions: Conditions
+    penalty: Formula
+    error: Formula
+    size: Formula | None = None
+    partitions: Formula | None = None
+    rows: Formula | None = None
+    functions: str = ""
+    measure: str = PREDICTION
+    holds: str = "in expectation"
+    note: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The paper and the number of the theorem."""
+        return self.conditions.statement
+
+    def at(self, n: float, exponents: Exponents) -> Evaluated:
+        """Return its numbers for n rows, or a record of what it does not cover."""
+        head = self.name, self.statement, n, exponents
+        broken = self.conditions.broken(exponents)
+        if broken:
+            return Evaluated(*head, not_covered="; ".join(broken))
+
+        def value(formula: Formula | None) -> float | None:
+            return None if formula is None else formula(n, exponents)
+
+        return Evaluated(
+            *head,
+            penalty=value(self.penalty),
+            size=value(self.size),
+            partitions=value(self.partitions),
+            rows=value(self.rows),
+            error=value(self.error),
+        )
+
 
 #: Rounds of communication that the experiments on rankings have.
 ROUNDS = (2, 4, 8)
@@ -70,7 +189,9 @@ def _shared(name: str, sampling: str, in_probability: bool) -> Statement:
     )
 
 
-def _gradients(name: str, chosen: Any, size: Formula | None, functions: str = "") -> Statement:
+def _gradients(
+    name: str, chosen: Conditions, size: Formula | None, functions: str = ""
+) -> Statement:
     """Return a corollary on conjugate gradients in few functions."""
     return Statement(
         name,
@@ -84,7 +205,7 @@ def _gradients(name: str, chosen: Any, size: Formula | None, functions: str = ""
     )
 
 
-def _labels(name: str, chosen: Any, noise: float, size: Formula | None = None) -> Statement:
+def _labels(name: str, chosen: Conditions, noise: float, size: Formula | None = None) -> Statement:
     """Return a theorem on labels by importance."""
     return Statement(
         name,

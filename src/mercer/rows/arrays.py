@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer.contracts import Array, RowBlock, Rows, RowSource
 from mercer.rows.checks import (
@@ -164,7 +165,7 @@ class ArraySource:
         held += [a for a in (self._y, self._weight, self._query) if a is not None]
         return sum(int(array.nbytes) for array in held if mapping(array) is None)
 
-    def at(self, indices: Any) -> ArraySource:
+    def at(self, indices: ArrayLike) -> ArraySource:
         """Return a copy of the rows at ``indices`` as a source; it may be empty."""
         indices = np.asarray(indices, dtype=np.intp)
         part = copy.copy(self)
@@ -175,7 +176,7 @@ class ArraySource:
         part._query = None if self._query is None else self._query[indices]
         return part
 
-    def with_queries(self, query: Any) -> ArraySource:
+    def with_queries(self, query: ArrayLike) -> ArraySource:
         """Return the same rows with a query for each, integers or text."""
         found = copy.copy(self)
         found._query, found.has_query = _as_queries(query, self.n_rows), True
@@ -216,7 +217,7 @@ def _as_rows(X: Any) -> Rows:
     return rows
 
 
-def _as_queries(query: Any, n_rows: int) -> Array:
+def _as_queries(query: ArrayLike, n_rows: int) -> Array:
     """Return the queries as an array, with a value in every row."""
     refuse_masked(query, "qid")
     values = np.asarray(query)

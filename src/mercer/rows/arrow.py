@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.contracts import Array
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import Selection
-from mercer.rows.table import TIME, Coded, Column, Table, text_of, without_gap_words
+from mercer.rows.table import GAP_WORDS, TIME, Coded, Column, Table, text_of, without_gap_words
 from mercer.storage import pyarrow
+
+if TYPE_CHECKING:
+    from pyarrow import Array as Values
+    from pyarrow import DataType, RecordBatch
 
 
 @contextmanager
@@ -30,12 +34,12 @@ def reading(path: Path, kind: str, explain: Callable[[str], str] | None = None) 
         ) from error
 
 
-def value_type(type_: Any) -> Any:
+def value_type(type_: DataType) -> DataType:
     """Return the type of the values of a column, looking through dictionary encoding."""
     return type_.value_type if pyarrow().types.is_dictionary(type_) else type_
 
 
-def kind_of(type_: Any) -> str:
+def kind_of(type_: DataType) -> str:
     """Return ``"number"``, ``"text"`` or the name of another type."""
     types, plain = pyarrow().types, value_type(type_)
     numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
@@ -47,7 +51,7 @@ def kind_of(type_: Any) -> str:
     return str(type_)
 
 
-def raw_kind(type_: Any) -> str:
+def raw_kind(type_: DataType) -> str:
     """Return ``"number"``, ``"text"``, ``"date"``, as in a table, or the name of another type."""
     types, plain = pyarrow().types, value_type(type_)
     if types.is_date(plain) or types.is_timestamp(plain) or types.is_time(plain):
@@ -57,7 +61,7 @@ def raw_kind(type_: Any) -> str:
     return "number" if types.is_duration(plain) else kind_of(plain)
 
 
-def label_dtype(type_: Any) -> np.dtype[Any]:
+def label_dtype(type_: DataType) -> np.dtype[Any]:
     """Return the dtype of a target or query: objects for text, float64 for decimals and nulls."""
     types, plain = pyarrow().types, value_type(type_)
     if kind_of(plain) == "text":
@@ -69,7 +73,7 @@ def label_dtype(type_: Any) -> np.dtype[Any]:
 
 
 def to_piece(
-    batch: Any,
+    batch: RecordBatch,
     selection: Selection,
     dtype: np.dtype[Any],
     target_dtype: np.dtype[Any] | None,
@@ -78,12 +82,14 @@ def to_piece(
     features: bool,
     labels: bool,
     raw: bool = False,
+    no_label: frozenset[str] = GAP_WORDS,
 ) -> Piece:
     """Return a batch as arrays: X in rows of ``dtype``, the target, the weight and the query.
 
-    If ``raw``, X is a table of columns of any kind.
+    If ``raw``, X is a table of columns of any kind. ``no_label`` is text of the target that is a
+    gap.
     """
-    X: Any = None
+    X: Array | Table | None = None
     y = weight = query = None
     if features and raw:
         X = Table(
@@ -95,7 +101,7 @@ def to_piece(
         for index, name in enumerate(selection.features):
             X[:, index] = _numbers(batch.column(name))
     if labels and selection.target is not None and target_dtype is not None:
-        y = _target(batch.column(selection.target), target_dtype)
+        y = _target(batch.column(selection.target), target_dtype, no_label)
     if labels and selection.weight is not None:
         weight = _numbers(batch.column(selection.weight)).astype(np.float64, copy=False)
     if labels and selection.query is not None and query_dtype is not None:
@@ -103,7 +109,7 @@ def to_piece(
     return Piece(X, y, weight, query)
 
 
-def column_of(values: Any, name: str) -> Column:
+def column_of(values: Values, name: str, words: frozenset[str] = GAP_WORDS) -> Column:
     """Return a column of pyarrow as numbers, dates or text; raise ValueError for anything else."""
     pa = pyarrow()
     types, plain = pa.types, value_type(values.type)
@@ -129,23 +135,23 @@ def column_of(values: Any, name: str) -> Column:
         levels = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False), dtype=object)
         if kind_of(plain) == "number":
             levels = np.array([text_of(level) for level in levels], dtype=object)
-        return without_gap_words(Coded(codes, levels, bool(coded.type.ordered), declared))
+        return without_gap_words(Coded(codes, levels, bool(coded.type.ordered), declared), words)
     raise ValueError(
         f"columns must hold numbers, text or dates, but column {name!r} contains {values.type}: "
         f"exclude it, or take it apart into columns"
     )
 
 
-def _target(column: Any, dtype: np.dtype[Any]) -> Array:
+def _target(column: Values, dtype: np.dtype[Any], no_label: frozenset[str]) -> Array:
     """Return a target; missing numbers become NaN, missing labels None."""
     if dtype.kind == "O" and kind_of(column.type) == "text":
-        labels = column_of(column, "the target")
+        labels = column_of(column, "the target", no_label)
         assert isinstance(labels, Coded)
         return labels.values()
     return _values(column, dtype)
 
 
-def _values(column: Any, dtype: np.dtype[Any]) -> Array:
+def _values(column: Values, dtype: np.dtype[Any]) -> Array:
     """Return numbers or text; missing numbers become NaN, missing text None."""
     if dtype.kind == "O":
         return np.asarray(_decoded(column).to_numpy(zero_copy_only=False), dtype=object)
@@ -153,7 +159,7 @@ def _values(column: Any, dtype: np.dtype[Any]) -> Array:
     return values if column.null_count else values.astype(dtype, copy=False)
 
 
-def _numbers(column: Any) -> Array:
+def _numbers(column: Values) -> Array:
     """Return a numeric column as an array, NaN for missing values."""
     pa, column = pyarrow(), _decoded(column)
     whole = pa.types.is_boolean(column.type) and not column.null_count
@@ -162,6 +168,6 @@ def _numbers(column: Any) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _decoded(column: Any) -> Any:
+def _decoded(column: Values) -> Values:
     """Undo dictionary encoding."""
     return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column

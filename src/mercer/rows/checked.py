@@ -10,6 +10,9 @@ from mercer.contracts import Array, RowBlock, RowSource, Targets
 from mercer.rows.shards import Shard
 from mercer.validation import check_finite, check_weight
 
+#: Rows read at a time to see whether all have a label.
+LOOKED_AT = 8192
+
 
 def checked_blocks(
     source: RowSource, targets: Targets, rows: int, *, partial: bool = False
@@ -32,10 +35,15 @@ def checked_blocks(
             at = block.start + int(np.flatnonzero(np.isnan(Y).any(axis=1))[0])
             raise ValueError(
                 f"y has no label at row {at}, and unlabelled rows need moments: use "
-                f"basis='landmarks' or 'random_features', solver='ridge' and selection='gcv' or "
-                f"'kfold', or drop these rows"
+                "basis='landmarks' or 'random_features' with solver='ridge', or drop these rows"
             )
         yield block, Y
+
+
+def lacks_labels(source: RowSource, targets: Targets) -> bool:
+    """Return whether some row has no label; reads up to the first such row."""
+    blocks = checked_blocks(source, targets, LOOKED_AT, partial=True)
+    return any(np.isnan(Y).any() for _, Y in blocks)
 
 
 def labels_of(shard: Shard, targets: Targets) -> tuple[Array, Array]:

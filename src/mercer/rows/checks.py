@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer.contracts import Array
 from mercer.storage import check_regular
@@ -133,7 +134,7 @@ def _is_missing(value: Any) -> bool:
     return not isinstance(same, (bool, np.bool_)) or not same or value is None or value == ""
 
 
-def check_indices(indices: Any, n_rows: int, name: str = "indices") -> Array:
+def check_indices(indices: ArrayLike, n_rows: int, name: str = "indices") -> Array:
     """Return row numbers as a 1-D integer array, all within the source."""
     wanted = np.asarray(indices)
     if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):

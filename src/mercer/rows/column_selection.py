@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from mercer.validation import closest
+from mercer.validation import closest, listed
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def select_columns(
             raise TypeError(
                 f"{role} must be the name of a column of {label}, got {type(name).__name__}"
             )
-        _check_present(name, available, label, f"{role} column")
+        check_present([name], available, label, f"{role} column")
         if columns is not None and name in columns:
             raise ValueError(
                 f"columns must not list the {role}, got {name!r} as both a feature and the "
@@ -66,10 +66,7 @@ def select_columns(
             raise ValueError(f"{one} and {other} must be two columns, got {given[one]!r} for both")
     others = set(given.values())
     chosen = [c for c in available if c not in others] if columns is None else [*columns]
-    known = set(available)  # lists would take time that grows with the square of the columns
-    for name in chosen:
-        if name not in known:
-            _check_present(name, available, label, "column")
+    check_present(chosen, available, label, "column")
     if _repeated(chosen):
         raise ValueError(f"columns must list each name once, got {_repeated(chosen)[0]!r} again")
     if not chosen:
@@ -113,10 +110,36 @@ def text_column(name: str, kind: str, label: str) -> str:
     )
 
 
-def _check_present(name: str, available: Sequence[str], label: str, what: str) -> None:
-    """Raise ValueError if the table has no such column."""
-    if name not in available:
-        raise ValueError(f"{label} has no {what} {name!r}{closest(name, available)}")
+def check_present(
+    names: Sequence[str], available: Sequence[str], label: str, what: str, whose: str = ""
+) -> None:
+    """Raise ValueError if a table lacks columns; all of them are named."""
+    known = set(available)  # lists would take time that grows with the square of the columns
+    missing = [name for name in names if name not in known]
+    if missing:
+        what = f"{what}{'s' if len(missing) > 1 else ''}{whose}"
+        raise ValueError(f"{label} has no {what} {listed(missing)}{closest(missing[0], available)}")
+
+
+def check_same_columns(files: Mapping[str, Sequence[str]]) -> None:
+    """Raise ValueError unless all files have the same columns, in any order.
+
+    Each difference is named with the files that have, or lack, the column, whichever are fewer.
+    """
+    sets = {file: set(names) for file, names in files.items()}
+    differences = []
+    for name in dict.fromkeys(name for names in files.values() for name in names):
+        having = [file for file, names in sets.items() if name in names]
+        lacking = [file for file in files if file not in having]
+        if lacking and len(having) < len(lacking):
+            differences.append(f"only {', '.join(having)} has a column {name!r}")
+        elif lacking:
+            differences.append(f"{', '.join(lacking)} has no column {name!r}")
+    if differences:
+        raise ValueError(
+            f"all files must have the same columns, but {'; '.join(differences)}: add it to the "
+            f"others, empty where it is not known, or remove it"
+        )
 
 
 def _repeated(names: Sequence[str]) -> list[str]:

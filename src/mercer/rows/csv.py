@@ -78,6 +78,7 @@ class CsvSource(FileSource):
         self._selection = select_columns(
             self._names, str(self.path), target, weight, columns, query
         )
+        self.roles = tuple(self._selection.names(features=False))
         self._types: dict[str, Any] = {}
         self._codes: set[str] = set()
         # A line must fit into a block.
@@ -140,6 +141,7 @@ class CsvSource(FileSource):
                         features=features,
                         labels=labels,
                         raw=self.raw,
+                        no_label=self.no_label,
                     )
                 if at >= stop:
                     return

@@ -19,6 +19,7 @@ from mercer.rows.arrow import reading
 from mercer.rows.dialect import ENCODINGS, STATED, Dialect, open_bytes, unclosed
 from mercer.rows.text_lines import FIRST_LINE, LongLineError, bounded_lines, longest_line
 from mercer.storage import pyarrow
+from mercer.validation import NoRowsError
 
 CONVERSION = re.compile(
     r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to [^:]*: invalid value '(.*)'",
@@ -55,7 +56,7 @@ def read_header(path: Path, dialect: Dialect) -> Header:
         except csv.Error:  # a value that is too long for this reader, but not for pyarrow
             more = True
     if not more:
-        raise ValueError(
+        raise NoRowsError(
             f"{path} must contain at least one row, got only line {line}, with column names: "
             f"write it again"
         )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 
-from mercer.contracts import RowSource
+from mercer.contracts import Array, RowSource
 from mercer.rows.arrays import ArraySource
 from mercer.rows.frames import from_frame, table_of
 from mercer.rows.shards import Shard, ShardMethods
 from mercer.rows.table import Table
+from mercer.validation import MercerWarning
 
 
 def is_partitioned(X: Any) -> bool:
@@ -176,3 +180,52 @@ def _shard(
         empty = empty.with_rows(rows, names)
         return Shard(number, name, empty if query is None else empty.with_queries(query))
     return Shard(number, name, ArraySource(X, y, weight, names, query=query))
+
+
+def mapped(task: Callable[..., Array], X: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Return what a task makes of the rows of each partition: a Dask collection, not computed yet.
+
+    Of an array, an array in blocks of the same rows; of a data frame, a series or data frame with
+    the same partitions and index.
+    """
+    if hasattr(X, "columns"):
+        with catch_warnings():  # of values that Dask made up
+            filterwarnings("ignore", r"of \d+ rows, ", MercerWarning)
+            like = _framed(X._meta_nonempty, task, None, args, named)[:0]
+        return X.map_partitions(_framed, task, like, args, named, meta=like)
+    X = X.rechunk({1: -1})
+    like = task(np.zeros((1, X.shape[1]), dtype=X.dtype), *args, **named)[:0]
+    chunks = (X.chunks[0], *((size,) for size in like.shape[1:]))
+    more = {"drop_axis": 1} if like.ndim == 1 else {"new_axis": list(range(2, like.ndim))}
+    map_blocks = import_module("dask.array").map_blocks
+    return map_blocks(_rows_of, X, task, like, args, named, dtype=like.dtype, chunks=chunks, **more)
+
+
+def _framed(
+    part: Any, task: Callable[..., Array], like: Any, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """Return a row of a series, or of a data frame, for each row of a data frame.
+
+    ``like`` is what there is of one without rows.
+    """
+    if not len(part):
+        return like.set_axis(part.index)
+    pandas = import_module("pandas")
+    found = task(part, *args, **named)
+    if found.ndim > 2:
+        raise ValueError(
+            f"the rows of a Dask data frame cannot have tables of shape {found.shape[1:]}: ask for "
+            f"one coverage or quantile at a time, or use a Dask array"
+        )
+    return (pandas.Series if found.ndim == 1 else pandas.DataFrame)(found, index=part.index)
+
+
+def _rows_of(
+    block: Array,
+    task: Callable[..., Array],
+    like: Array,
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+) -> Array:
+    """Return what a task makes of a block, which may have no rows."""
+    return task(block, *args, **named) if len(block) else like

@@ -14,8 +14,8 @@ from mercer.contracts import Array, RowBlock, Rows, RowSource
 from mercer.rows.checks import check_indices, check_query
 from mercer.rows.chunks import Piece, even_cuts, rechunk
 from mercer.rows.file_identity import NO_FILES, FileSet
-from mercer.rows.table import Table
-from mercer.validation import check_count
+from mercer.rows.table import GAP_WORDS, Table
+from mercer.validation import NoRowsError, check_count
 
 UNEVEN = 1.5  # largest ratio of a part to its even share when cuts move to boundaries
 PIECE_BYTES = 2**23  # small enough for the cache, large enough for a low overhead
@@ -36,6 +36,9 @@ class FileSource(ABC):
     has_target: bool
     has_query: bool
     raw = False
+    #: Text of a target that is no label: of classes, any word may be one.
+    no_label: frozenset[str] = frozenset({""})
+    roles: tuple[str, ...] = ()  # the names of y, weights and queries
 
     def __init__(
         self,
@@ -50,7 +53,7 @@ class FileSource(ABC):
         files: FileSet = NO_FILES,
     ) -> None:
         if n_rows == 0:
-            raise ValueError(f"{label} must contain at least one row, got none: write it again")
+            raise NoRowsError(f"{label} must contain at least one row, got none: write it again")
         files.check()
         self.label = label
         self.files = files
@@ -109,6 +112,11 @@ class FileSource(ABC):
             if piece.query is not None:
                 yield piece.query, piece.weight
 
+    def weights(self, rows: int) -> Iterator[Array | None]:
+        """Yield weights, None without weights, ``rows`` at a time, without X."""
+        for piece in self._counted(self._start, self._start + self.n_rows, rows, features=False):
+            yield piece.weight
+
     def take(self, indices: Array) -> Rows:
         """Return the rows at ``indices``, in their order, in one pass over the files."""
         wanted = check_indices(indices, self.n_rows)
@@ -138,6 +146,12 @@ class FileSource(ABC):
         """Return a raw source that yields numbers; all of its columns must be numeric."""
         found = copy.copy(self)
         found.raw = False
+        return found
+
+    def with_number_labels(self) -> FileSource:
+        """Return a source whose target is numbers: where they are text, "NA" is no label."""
+        found = copy.copy(self)
+        found.no_label = GAP_WORDS
         return found
 
     def split(self, parts: int) -> list[RowSource]:

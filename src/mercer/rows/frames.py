@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,6 @@ from mercer.rows.table import (
     Column,
     Table,
     is_gap,
-    text_of,
     without_gap_words,
 )
 from mercer.storage import pyarrow
@@ -31,17 +32,41 @@ def table_of(X: Any) -> Table | None:
     """
     if isinstance(X, Table):
         return X
-    columns = _columns(X)
-    if columns is None:
+    names, columns = frame_names(X), _columns(X)
+    if names is None or columns is None:
         return _from_objects(X)
-    names = [str(name) for name in columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    return Table(dict(zip(map(str, names), columns.values(), strict=True)), X.shape[0])
+
+
+def frame_names(X: Any) -> list[Any] | None:
+    """Return the distinct names of the columns of a data frame; None for anything else.
+
+    >>> frame_names(np.zeros((2, 2))), frame_names(Table({"size": np.zeros(2)}))
+    (None, ['size'])
+    """
+    if callable(getattr(X, "collect", None)):
+        raise TypeError(
+            f"a data frame must be in memory, got a {type(X).__name__}, which is a plan to make "
+            f"one: pass X.collect()"
+        )
+    if not hasattr(X, "columns"):
+        return None
+    # The columns of a table of pyarrow are arrays, not names.
+    names = list(getattr(X, "column_names", X.columns))
+    twice = next((name for name, count in Counter(map(str, names)).items() if count > 1), None)
     if twice is not None:
         raise ValueError(
             f"the data frame must have a distinct name for every column, but {twice!r} names more "
             f"than one: rename them"
         )
-    return Table(dict(zip(names, columns.values(), strict=True)), X.shape[0])
+    return names
+
+
+def with_columns(X: Any, names: Sequence[Any]) -> Any:
+    """Return some columns of a data frame, in this order."""
+    if isinstance(X, Table):
+        return X.selected(names)
+    return X.select(names) if hasattr(X, "column_names") else X[names]
 
 
 def _columns(X: Any) -> dict[Any, Column] | None:
@@ -72,15 +97,23 @@ def _of_series(series: Any, nw: Any) -> Column:
     pa = pyarrow()
     try:
         return column_of(series.to_arrow(), str(series.name))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+        UnicodeEncodeError,  # a lone surrogate
+    ):
         return _of_values(np.asarray(series.to_numpy(), dtype=object), series.name)
 
 
 def _of_categories(categories: Any) -> Coded:
-    """Return a categorical column of pandas as text, whatever its categories are."""
-    levels = np.array([text_of(level) for level in categories.categories], dtype=object)
-    codes = np.asarray(categories.codes, dtype=np.intp)
-    return without_gap_words(Coded(codes, levels, bool(categories.ordered), declared=True))
+    """Return a categorical column of pandas as text, whatever its categories are.
+
+    Categories that are the same as text, such as 1 and "1", are one level.
+    """
+    text = Coded.of(categories.categories)
+    codes = np.append(text.codes, -1)[categories.codes]
+    return without_gap_words(Coded(codes, text.levels, bool(categories.ordered), declared=True))
 
 
 def _from_objects(X: Any) -> Table | None:
@@ -139,6 +172,8 @@ def from_frame(X: Any) -> tuple[Array, list[str]] | None:
 
     The array is float32 if all columns are, otherwise float64; missing values become NaN.
     """
+    if frame_names(X) is None:
+        return None
     try:
         import narwhals as nw
     except ImportError:

@@ -1,4 +1,4 @@
-"""Some of the rows of a source: those with a label."""
+"""Some of the rows of a source: those with a label, or with a weight."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array, RowBlock, Rows, RowSource
+from mercer.rows.arrays import ArraySource
 from mercer.rows.checks import check_indices
 from mercer.rows.chunks import even_cuts
+from mercer.rows.file_source import FileSource
+from mercer.rows.shards import Shard
+from mercer.validation import check_weight
+
+#: Rows whose weights are read at a time.
+ROWS = 65_536
 
 
 class KeptSource:
@@ -80,3 +87,29 @@ class KeptSource:
         """Split into sources of consecutive rows."""
         cuts = pairwise(even_cuts(self.n_rows, parts))
         return [KeptSource(self.source, self.indices[low:high]) for low, high in cuts]
+
+
+def kept(source: RowSource, indices: Array) -> RowSource:
+    """Return the rows of a source at increasing ``indices``."""
+    return source.at(indices) if isinstance(source, ArraySource) else KeptSource(source, indices)
+
+
+def with_weight(source: RowSource) -> RowSource:
+    """Return the rows of a source whose weight is not 0: others are as if they were not there."""
+    if isinstance(source, FileSource):
+        found = list(source.weights(ROWS))
+    else:
+        found = [block.weight for block in source.blocks(ROWS)]
+    weights: list[Array] = [part for part in found if part is not None]
+    if not weights:
+        return source
+    weight = np.concatenate(weights)
+    check_weight(weight)
+    return source if weight.all() else kept(source, np.flatnonzero(weight))
+
+
+def shard_with_weight(shard: Shard) -> Shard:
+    """Task: return a shard without the rows of weight 0."""
+    with shard.naming():
+        source = with_weight(shard.source)
+    return Shard(shard.number, shard.name, source, shard.progress, shard.origin)

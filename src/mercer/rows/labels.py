@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mercer.contracts import Array
+from mercer.contracts import Array, RowSource
+from mercer.rows.file_source import FileSource
 from mercer.rows.table import is_gap
 from mercer.validation import warn
 
@@ -28,6 +29,11 @@ def missing(y: Array) -> Array:
     else:
         return np.zeros(len(y), dtype=bool)
     return np.asarray(absent.reshape(len(y), -1).all(axis=1)) if len(y) else np.zeros(0, dtype=bool)
+
+
+def with_number_labels(source: RowSource) -> RowSource:
+    """Return the same rows with numbers as targets: in files, words for a gap are no labels."""
+    return source.with_number_labels() if isinstance(source, FileSource) else source
 
 
 def warn_of_similar(classes: Iterable[str]) -> None:

@@ -14,12 +14,16 @@ from mercer.contracts import Array
 from mercer.rows.arrow import kind_of, label_dtype, raw_kind, reading, to_piece
 from mercer.rows.checks import check_exists, check_file
 from mercer.rows.chunks import Piece
-from mercer.rows.column_selection import Selection, check_kinds, select_columns
+from mercer.rows.column_selection import (
+    Selection,
+    check_kinds,
+    check_same_columns,
+    select_columns,
+)
 from mercer.rows.file_identity import FileSet, parquet_files
 from mercer.rows.file_source import PIECE_BYTES, FileSource
 from mercer.rows.table import TIME, Table, as_text
 from mercer.storage import pyarrow
-from mercer.validation import closest
 
 BUFFER_BYTES = 2**16
 PAGE_BYTES = 2**20  # the usual size of a page: one with values, one with the dictionary of a column
@@ -74,10 +78,16 @@ class ParquetSource(FileSource):
             self._groups += [(index, group) for group in range(len(groups))]
             self._largest = max([self._largest, *(group.total_byte_size for group in groups)])
         self._bounds = np.cumsum([0, *counts], dtype=np.int64)
+        filled = {index for (index, _), count in zip(self._groups, counts, strict=True) if count}
+        used = sorted(filled or {0})  # files without rows are left out
+        schemas, paths = [schemas[at] for at in used], [self.paths[at] for at in used]
+        if columns is None:
+            check_same_columns({str(p): s.names for p, s in zip(paths, schemas, strict=True)})
         self._selection = select_columns(
-            schemas[0].names, str(self.paths[0]), target, weight, columns, query
+            schemas[0].names, str(paths[0]), target, weight, columns, query
         )
-        types = _checked_types(self._selection, schemas, self.paths, raw)
+        self.roles = tuple(self._selection.names(features=False))
+        types = _checked_types(self._selection, schemas, paths, raw)
         self._mixed = _mixed_kinds(self._selection, types) if raw else {}
         single = all(
             pyarrow().types.is_float32(type_)
@@ -135,6 +145,7 @@ class ParquetSource(FileSource):
                                 features=features,
                                 labels=labels,
                                 raw=self.raw,
+                                no_label=self.no_label,
                             )
                             yield self._alike(piece) if features and self.raw else piece
                         if at >= stop:
@@ -176,7 +187,8 @@ def _files(path: Paths | Sequence[Paths]) -> tuple[list[Path], Path | None]:
         others = ", ".join(sorted(entry.name for entry in folder.iterdir())[:5])
         raise ValueError(
             f"{folder} must have .parquet files, got {others or 'an empty folder'}: use the path "
-            f"of a file, or of the folder that directly contains the files"
+            f"of a file, of the folder that directly contains the files, or, for other files such "
+            f"as .csv, fit to a list of their paths"
         )
     return [check_file(file) for file in files], folder
 
@@ -186,13 +198,10 @@ def _checked_types(
 ) -> dict[str, list[Any]]:
     """Return the types of every needed column, one per file, all of the same kind."""
     types: dict[str, list[Any]] = {name: [] for name in selection.names()}
+    given = zip(paths, schemas, strict=True)
+    check_same_columns({str(p): [name for name in s.names if name in types] for p, s in given})
     for schema, path in zip(schemas, paths, strict=True):
         for name in types:
-            if name not in schema.names:
-                raise ValueError(
-                    f"all files must have the same columns, but {path} has no column {name!r}, "
-                    f"unlike {paths[0]}{closest(name, schema.names)}"
-                )
             found, first = kind_of(schema.field(name).type), kind_of(schemas[0].field(name).type)
             if found != first and not (raw and name in selection.features):
                 raise ValueError(

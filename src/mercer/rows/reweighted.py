@@ -100,10 +100,10 @@ def weight_sums(shard: Shard) -> tuple[int, float]:
 
 def reweighted_shard(shard: Shard, factor: float | LabelFactors) -> Shard:
     """Task: return a shard with every weight multiplied by ``factor``."""
-    source: Any = shard.source
+    source = shard.source
     if isinstance(source, ArraySource):
         y = next(iter(source.targets(max(1, source.n_rows))), None) if source.has_target else None
-        found: Any = source.reweighted(factor_of(factor, y))
+        found: RowSource = source.reweighted(factor_of(factor, y))
     else:
         found = ReweightedSource(source, factor)
     return replace(shard, source=found)

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.contracts import Array, Engine, Progress, Reading, RowBlock, Rows, RowSource
+from mercer.contracts import Array, Engine, Progress, Reading, RowBlock, Rows, RowSource, T
 from mercer.engines import Communication, InPlaceEngine, count_numbers, tree_sum
 from mercer.rows.checks import check_indices
 from mercer.rows.shards import Shard, ShardFacts, describe, take
+from mercer.validation import check_total_weight
 
 
 class Placed:
@@ -39,13 +40,13 @@ class Placed:
 
     def map(
         self,
-        task: Callable[..., Any],
-        *common: Any,
+        task: Callable[..., T],
+        *common: object,
         label: str = "",
         record: str = "",
         to_shard: int = 0,
         light: bool = False,
-    ) -> list[Any]:
+    ) -> list[T]:
         """Run a task on every item; return the results, in order.
 
         ``record`` names the exchange in the communication record, with ``to_shard`` numbers sent
@@ -57,14 +58,14 @@ class Placed:
 
     def sum(
         self,
-        task: Callable[..., Any],
-        add: Callable[[Any, Any], Any],
-        *common: Any,
+        task: Callable[..., T],
+        add: Callable[[T, T], T],
+        *common: object,
         label: str = "",
         record: str = "",
         to_shard: int = 0,
         light: bool = False,
-    ) -> Any:
+    ) -> T:
         """Run a task on every item and add the results, as a tree of fixed shape."""
         if light:
             parts = self.map(
@@ -75,7 +76,7 @@ class Placed:
         self._record(record, to_shard, [total])
         return total
 
-    def hold(self, task: Callable[..., Any], *common: Any) -> Placed:
+    def hold(self, task: Callable[..., object], *common: object) -> Placed:
         """Run a task on every item and leave each result where it was computed."""
         return Placed(self.engine, self.engine.hold(task, self.items, *common), self.sent)
 
@@ -157,13 +158,18 @@ class RowSet(Placed):
         shards: Sequence[Any],
         summarize: Callable[[RowSource], Any],
         look: Callable[[RowSource], Any] | None = None,
+        first: Callable[[Any], Any] | None = None,
     ) -> RowSet:
-        """Place shards on an engine, and get the size, a summary of y and a look at each."""
+        """Place shards on an engine, and get the size, a summary of y and a look at each.
+
+        ``first`` is a task that leaves out rows without weight.
+        """
         origins = [shard.origin for shard in shards if getattr(shard, "origin", None) is not None]
-        # Workers need not know where their rows came from.
-        sent = [replace(shard, origin=None) for shard in shards] if origins else shards
-        placed = engine.place(sent)
+        placed = engine.place(shards)
+        placed = placed if first is None else engine.hold(first, placed)
         facts = engine.map(describe, placed, summarize, look, label="looking")
+        if first is not None and not any(fact.rows for fact in facts):
+            check_total_weight(0.0)
         found = cls(engine, placed, facts)
         if origins:
             found._origin = np.concatenate(origins)
@@ -172,7 +178,7 @@ class RowSet(Placed):
     def derived(
         self,
         task: Callable[..., Any],
-        *common: Any,
+        *common: object,
         features: int | None = None,
         names: list[str] | None = None,
         counts: Sequence[int] | None = None,
@@ -225,7 +231,7 @@ class RowSet(Placed):
         """Return how a task reads its shard: shards run in parallel, on one core each."""
         return reading if self.one_place else replace(reading, lanes=1)
 
-    def share(self, value: Any, record: str = "", numbers: int | None = None) -> Any:
+    def share(self, value: object, record: str = "", numbers: int | None = None) -> Any:
         """Return a value for all tasks, sent once to each shard."""
         if self.sent is not None and record:
             self.sent.record(record, count_numbers(value) if numbers is None else numbers, 0)
@@ -235,36 +241,47 @@ class RowSet(Placed):
         """Return the rows at ``indices``, in the order of ``indices``."""
         if self.one_place:
             return self.items[0].source.take(indices)
-        wanted = check_indices(indices, self.n_rows)
-        by_shard = self.split_indices(wanted)
-        asked = [at for at, number in enumerate(self.numbers) if number in by_shard]
-        parts = self.engine.map(take, [self.items[at] for at in asked], by_shard, label="landmarks")
-        where = self._shard_at(wanted)
-        out = np.empty((len(wanted), self.n_features), dtype=np.result_type(*parts))
+        places = self.places(check_indices(indices, self.n_rows))
+        where = self._shard_at(places)
+        asked = np.unique(where).tolist()
+        wanted = self._within_shards(places, where)
+        parts = self.engine.map(take, [self.items[at] for at in asked], wanted, label="landmarks")
+        out = np.empty((len(places), self.n_features), dtype=np.result_type(*parts))
         for at, part in zip(asked, parts, strict=True):
             out[where == at] = part.toarray() if hasattr(part, "toarray") else part
         return out
 
     def places(self, indices: Array) -> Array:
-        """Return where the user's rows at ``indices`` are among the rows of all shards."""
+        """Return where rows are among those of all shards, by their numbers among the rows given.
+
+        The numbers do not depend on how rows are dealt to shards: what is drawn by them is the same
+        for any shards.
+        """
         if self._origin is None:
             return indices
         place = np.empty(len(self._origin), dtype=np.intp)
         place[self._origin] = np.arange(len(place))
         return place[indices]
 
-    def _shard_at(self, indices: Array) -> Array:
-        """Return the shard of each row."""
-        return np.searchsorted(self._ends, indices, side="right")
-
     def split_indices(self, indices: Array) -> dict[int, Array]:
-        """Return the rows of each shard among ``indices``, counted from its own first row."""
-        where, slices = self._shard_at(indices), self.slices
-        found = {}
-        for at in np.unique(where).tolist():
-            number = self.numbers[at]
-            found[number] = indices[where == at] - slices[number].start
-        return found
+        """Return the rows of each shard among ``indices``, increasing, from its own first row."""
+        places = np.sort(self.places(indices))
+        return self._within_shards(places, self._shard_at(places))
+
+    def by_number(self, parts: Sequence[Array]) -> Array:
+        """Return values of all rows, which shards returned in order, by the numbers of rows."""
+        return np.concatenate(parts)[self.places(np.arange(self.n_rows))]
+
+    def _shard_at(self, places: Array) -> Array:
+        """Return the shard of each row."""
+        return np.searchsorted(self._ends, places, side="right")
+
+    def _within_shards(self, places: Array, where: Array) -> dict[int, Array]:
+        """Return the places of each shard, counted from its own first row."""
+        starts = [place.start for place in self.slices.values()]
+        return {
+            self.numbers[at]: places[where == at] - starts[at] for at in np.unique(where).tolist()
+        }
 
     def blocks(self, rows: int) -> Iterator[RowBlock]:
         """Yield the rows in blocks if they are in one place; nothing for several shards."""

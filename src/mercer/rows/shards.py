@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer.contracts import Array, Progress, Rows, RowSource
 from mercer.rows.arrays import ArraySource
@@ -26,12 +27,12 @@ class ShardMethods:
     name: str
     source: RowSource
     progress: Progress | None = None
+    origin: Array | None = None
 
-    def seed(self, base: int) -> int:
-        """Return the seed of this shard; the base itself for rows in one place."""
-        if not self.name:
-            return base
-        return int(np.random.default_rng([base, self.number]).integers(2**63))
+    def row_numbers(self, places: Mapping[int, slice]) -> Array | range:
+        """Return the numbers of the rows among all; ``places`` are those of the shards."""
+        place = places[self.number]
+        return range(place.start, place.stop) if self.origin is None else self.origin
 
     def report(self, stage: str, done: int) -> None:
         """Report the number of rows finished in a stage."""
@@ -113,7 +114,7 @@ def cut(source: RowSource, shards: int, rng: np.random.Generator | None = None) 
     return found
 
 
-def cut_by_label(source: ArraySource, labels: Any, shards: int | None = None) -> list[Shard]:
+def cut_by_label(source: ArraySource, labels: ArrayLike, shards: int | None = None) -> list[Shard]:
     """Split an array by a label for every row: one shard per label, in label order.
 
     Rows of a query are consecutive within a shard.

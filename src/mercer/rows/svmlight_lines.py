@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mercer.contracts import Array
+from mercer.contracts import Array, Rows
 from mercer.rows.arrays import ArraySource
 
 WRITE_ROWS = 4096
@@ -144,7 +144,7 @@ def _by_query(qid: Array) -> Array:
     return np.argsort(first[codes], kind="stable")
 
 
-def _features(X: Any, *, show_last: bool) -> Iterator[list[str]]:
+def _features(X: Rows, *, show_last: bool) -> Iterator[list[str]]:
     """Yield the features of each row as text."""
     rows = sparse.csr_array(X, dtype=np.float64)
     rows.sum_duplicates()

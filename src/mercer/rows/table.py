@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.validation import closest
+from mercer.rows.column_selection import check_present
 
 #: The unit of dates.
 TIME = np.dtype("datetime64[us]")
@@ -38,7 +38,7 @@ class Coded:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def __getitem__(self, rows: Any) -> Coded:
+    def __getitem__(self, rows: Array | slice) -> Coded:
         return replace(self, codes=self.codes[rows])
 
     @property
@@ -59,7 +59,7 @@ class Coded:
         return replace(self, codes=codes.ravel() - gaps, levels=self.levels[occurring[gaps:]])
 
     @classmethod
-    def of(cls, values: Any) -> Coded:
+    def of(cls, values: Array) -> Coded:
         """Encode text; None, NaN and NA are gaps, and other objects become text."""
         places: dict[str, int] = {}
         codes = np.empty(len(values), dtype=np.intp)
@@ -67,7 +67,7 @@ class Coded:
             if is_gap(value):
                 codes[row] = -1
             else:
-                text = value if isinstance(value, str) else text_of(value)
+                text = value if isinstance(value, str) and value.isascii() else text_of(value)
                 codes[row] = places.setdefault(text, len(places))
         return cls(codes, np.array(list(places), dtype=object))
 
@@ -111,25 +111,27 @@ def is_gap(value: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as text that reads as the same value: whole numbers without a point.
+    r"""Return a value as text that reads as the same value: whole numbers without a point.
 
-    >>> text_of(94103.0), text_of(0.1 + 0.2), text_of(True)
-    ('94103', '0.30000000000000004', 'True')
+    Lone surrogates, which no file can hold, are written out.
+
+    >>> text_of(94103.0), text_of(0.1 + 0.2), text_of(True), text_of("a\ud800")
+    ('94103', '0.30000000000000004', 'True', 'a\\ud800')
     """
     if isinstance(value, (float, np.floating)):
         number = float(value)
         whole = number.is_integer() and abs(number) < 1e15
         return str(int(number)) if whole else repr(number)
-    return str(value)
+    return str(value).encode(errors="backslashreplace").decode()
 
 
-def without_gap_words(column: Coded) -> Coded:
+def without_gap_words(column: Coded, words: frozenset[str] = GAP_WORDS) -> Coded:
     """Return a column of text in which words for a missing value are gaps.
 
     >>> without_gap_words(Coded.of(["a", " ", "NA"])).values().tolist()
     ['a', None, None]
     """
-    gaps = np.array([level is None or level.strip() in GAP_WORDS for level in column.levels])
+    gaps = np.array([level is None or level.strip() in words for level in column.levels])
     if not gaps.any():
         return column
     renamed = np.append(np.where(gaps, -1, np.cumsum(~gaps) - 1), -1)
@@ -186,7 +188,7 @@ class Table:
     def __len__(self) -> int:
         return self.n_rows
 
-    def __getitem__(self, rows: Any) -> Table:
+    def __getitem__(self, rows: Array | slice) -> Table:
         if isinstance(rows, slice):
             size = len(range(*rows.indices(self.n_rows)))
         else:
@@ -208,12 +210,7 @@ class Table:
 
     def selected(self, names: Sequence[str]) -> Table:
         """Return some columns, in this order; raise ValueError if one does not exist."""
-        for name in names:
-            if name not in self.columns:
-                raise ValueError(
-                    f"the table must have the columns of the fit, but has no column {name!r}"
-                    f"{closest(name, self.names)}"
-                )
+        check_present(names, self.names, "the table", "column", " of the fit")
         return Table({name: self.columns[name] for name in names}, self.n_rows)
 
     @classmethod

@@ -10,18 +10,24 @@ Z, each included with probability p_j, they are approximated by
           \\big(K(x, x) - k_Z(x)' (K_{ZZ} + \\alpha n P)^{-1} k_Z(x)\\big), \\qquad
           P = \\operatorname{diag}(p),
 
-which can be evaluated for any number of rows, block by block.
+which can be evaluated for any number of rows, block by block. Dictionaries are drawn by recursive
+sampling or by BLESS. Both work on rows in memory; for larger data, pass a uniform sample.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from mercer.contracts import Array, Rows
+from mercer.contracts import Array, ReadableRows, Rows, RowSource
 from mercer.kernels import Kernel
+from mercer.kernels.kernel import dense
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
+from mercer.validation import check_finite, check_number
 
 #: Number of kernel values held in memory at a time.
 ENTRIES = 2**22
@@ -100,9 +106,9 @@ class Dictionary:
         A point counts ``1 / p_j`` times: without it the score s would be ``s / (1 - s / p_j)``.
         """
         score = self.scores(self.points)
-        alone = score if self.counted else score / (1.0 - score)
-        rest = np.maximum(1.0 - alone / self.probability, np.finfo(float).eps)
-        return np.asarray(alone / (alone + rest))
+        formula = score if self.counted else score / (1.0 - score)
+        rest = np.maximum(1.0 - formula / self.probability, np.finfo(float).eps)
+        return np.asarray(formula / (formula + rest))
 
     def scores(self, X: Rows) -> Array:
         """Return ``(K(x, x) - k_Z(x)'(K_ZZ + alpha n P)^-1 k_Z(x)) / (alpha n)``, at most 1.
@@ -120,3 +126,168 @@ class Dictionary:
         left = self.kernel.diag(X) - np.einsum("ij,ij->j", half, half)
         score = np.maximum(left / self.penalty, 0.0)
         return np.asarray(np.minimum(score, 1.0) if self.counted else score / (1.0 + score))
+
+
+#: Up to this many rows, the dictionary is simply all of them.
+SMALL = 200
+#: Size of a dictionary relative to the effective dimension, where rows are kept one by one.
+OVERSAMPLING = 3.0
+#: Extra uniform rows in a dictionary, so that it also works for a small effective dimension.
+ALWAYS = 50
+#: Rows from which unresolved kernel parameters are estimated.
+SAMPLE = 2000
+#: The ratio of one penalty of BLESS to the next.
+STEP = 2.0
+#: Candidates of BLESS for each unit of the largest score, K(x, x) / (alpha n).
+CANDIDATES = 3.0
+
+
+def recursive_dictionary(
+    kernel: Kernel,
+    X: Rows,
+    rng: np.random.Generator,
+    *,
+    alpha: float | None = None,
+    size: int | None = None,
+) -> Dictionary:
+    """Return a dictionary by recursion (Musco and Musco, 2017, *Recursive sampling for the Nystroem
+    method*).
+
+    Row i is kept with probability ``p_i = min(1, c l_i(alpha))``, l_i its approximate leverage
+    score. Rows are halved at random until few are left. On the way back, the dictionary of each
+    half scores the rows of the next larger set.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A kernel with numeric parameters.
+    X : rows
+        All rows, in memory.
+    rng : Generator
+        Random generator for the draws.
+    alpha : float or None
+        The penalty of the leverage scores.
+    size : int or None
+        Used instead of alpha: the penalty is set so that about ``size`` rows suffice. It is the sum
+        of the eigenvalues beyond the first ``size / (4 log size)``, divided by that number.
+    """
+    n = X.shape[0]
+    kernel = _resolved(kernel, X, alpha)
+    order = rng.permutation(n)
+    least = SMALL if size is None else max(SMALL, size)
+    levels = [n]
+    while levels[-1] > 2 * least:
+        levels.append((levels[-1] + 1) // 2)
+    kept = order[: min(least, levels[-1])]
+    probability = np.full(len(kept), len(kept) / levels[-1])
+    for rows in reversed(levels):
+        penalty = (
+            alpha * n if alpha is not None else _penalty(kernel, X[kept], probability, size or 1)
+        )
+        dictionary = Dictionary(kernel, X[kept], probability, penalty, kept)
+        if rows == n:
+            return dictionary
+        scores = dictionary.scores(X[order[:rows]])
+        # The next level has twice the rows: those kept here represent both halves.
+        wanted = np.minimum(1.0, _enough(scores.sum()) * scores + ALWAYS / rows)
+        at = _drawn(wanted, rng)
+        kept, probability = order[:rows][at], wanted[at] / 2
+    raise AssertionError  # the last level is all rows
+
+
+def _resolved(kernel: Kernel, X: Rows, alpha: float | None) -> Kernel:
+    """Return the kernel with numeric parameters; check alpha."""
+    if alpha is not None:
+        check_number(alpha, "alpha", above=0.0)
+    return kernel.fitted(X[:SAMPLE])
+
+
+def _drawn(probability: Array, rng: np.random.Generator) -> Array:
+    """Draw rows independently of each other, at least one."""
+    at = np.flatnonzero(rng.random(len(probability)) < probability)
+    return at if len(at) else np.array([int(np.argmax(probability))])
+
+
+def _enough(dimension: float) -> float:
+    """Return the oversampling factor of the scores, so that all directions are covered."""
+    return OVERSAMPLING * max(1.0, float(np.log(max(dimension, 2.0))))
+
+
+def _penalty(kernel: Kernel, points: Rows, probability: Array, size: int) -> float:
+    """Return the penalty at which a dictionary of ``size`` rows is enough."""
+    count = max(1, int(size / (4 * np.log(max(size, 3)))))
+    root = np.sqrt(probability)
+    values = np.linalg.eigvalsh(kernel(points) / np.outer(root, root))
+    left = float(np.maximum(values[: max(0, len(values) - count)], 0.0).sum())
+    return max(left / count, np.finfo(float).eps * float(max(values[-1], 1e-300)))
+
+
+def bless(
+    kernel: Kernel,
+    X: Rows,
+    rng: np.random.Generator,
+    *,
+    alpha: float | None = None,
+    size: int | None = None,
+) -> Dictionary:
+    """Return a dictionary by bottom-up leverage score sampling (Rudi, Calandriello, Carratino and
+    Rosasco, 2018, *On fast leverage score sampling and optimal learning*).
+
+    The penalty is halved repeatedly, starting from the largest kernel value. For each penalty,
+    uniform candidates are scored by the previous dictionary, and a new dictionary is drawn from
+    them according to their scores. The parameters are those of :func:`recursive_dictionary`; with
+    ``size``, the procedure stops when a dictionary has that many rows.
+    """
+    n = X.shape[0]
+    kernel = _resolved(kernel, X, alpha)
+    diagonal = np.asarray(kernel.diag(X), dtype=np.float64)
+    largest = float(diagonal.max())
+    current = max(largest, alpha or 0.0)
+    start = rng.integers(n, size=1)
+    dictionary = Dictionary(kernel, X[start], np.ones(1) / n, current * n, start)
+    least = alpha if alpha is not None else np.finfo(float).eps * largest
+    while current > least:
+        current = max(current / STEP, least)
+        candidates = min(n, int(np.ceil(CANDIDATES * largest / current)))
+        drawn = rng.choice(n, size=candidates, replace=False)
+        scores = dictionary.scores(X[drawn])
+        dimension = n / candidates * float(scores.sum())
+        number = int(np.ceil(_enough(dimension) * max(dimension, 1.0)))
+        done = size is not None and number >= size
+        share = scores / max(float(scores.sum()), 1e-300)
+        wanted = np.minimum(1.0, number * share + ALWAYS / candidates)
+        at = _drawn(wanted, rng)
+        dictionary = Dictionary(
+            kernel, X[drawn[at]], wanted[at] * (candidates / n), current * n, drawn[at]
+        )
+        if done:
+            break
+    return dictionary
+
+
+#: Rows read at a time.
+BLOCK = 2048
+
+
+def scores_of_rows(source: ReadableRows, dictionary: Dictionary) -> Array:
+    """Return the score of every row; over shards, only scores leave a shard."""
+    rows = source if isinstance(source, RowSet) else RowSet.in_one_place(cast(RowSource, source))
+    numbers = dictionary.points.size + len(dictionary.probability)
+    parts = rows.map(
+        scores_of,
+        rows.share(dictionary, "dictionary", numbers),
+        label="leverage scores",
+        record="leverage scores",
+    )
+    return rows.by_number(parts)
+
+
+def scores_of(shard: Shard, dictionary: Dictionary) -> Array:
+    """Task: return the leverage scores of the rows of a shard."""
+    source, parts = shard.source, []
+    with shard.naming():
+        for block in source.blocks(BLOCK):
+            check_finite(block.X, start=block.start, names=source.feature_names)
+            parts.append(dictionary.scores(dense(block.X)))
+            shard.report("leverage scores", block.start + block.n_rows)
+    return np.concatenate(parts)

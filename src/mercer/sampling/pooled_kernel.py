@@ -14,7 +14,7 @@ from mercer.kernels.bandwidth import SAMPLE
 from mercer.kernels.kernel import ESTIMATED
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.sampling.uniform import uniform_indices
+from mercer.sampling.landmark_rows import uniform_indices
 
 #: Fewer rows say little about distances: not the median of a shard, nor a model of its own.
 FEW = 10

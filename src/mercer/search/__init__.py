@@ -2,6 +2,14 @@
 
 from mercer.search.kernel_search import search_kernel
 from mercer.search.metric_search import MetricSearch, as_metric
-from mercer.search.space import SCALES, Space, space_of
+from mercer.search.space import SCALES, Space, keeps_units, space_of
 
-__all__ = ["SCALES", "MetricSearch", "Space", "as_metric", "search_kernel", "space_of"]
+__all__ = [
+    "SCALES",
+    "MetricSearch",
+    "Space",
+    "as_metric",
+    "keeps_units",
+    "search_kernel",
+    "space_of",
+]

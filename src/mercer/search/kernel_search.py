@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from mercer.columns import ColumnSums, column_sums, quantile_scaling
 from mercer.columns.scaling import Scaling
-from mercer.contracts import Array
-from mercer.engines import blas_threads
+from mercer.contracts import Array, Engine
+from mercer.engines import InPlaceEngine, ThreadEngine, available_cores, blas_threads, one_core
 from mercer.kernels import InMetric, Kernel, Metric
 from mercer.kernels.kernel import dense
 from mercer.metric import SearchRecord, learned_matrix
 from mercer.plan import parse_memory
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
-from mercer.sampling import uniform_indices
+from mercer.sampling import distinct_rows, uniform_indices
 from mercer.search.metric_search import MetricSearch
-from mercer.search.sample import labelled_rows, sampled_rows
+from mercer.search.sample import labelled_rows, sampled_rows, warn_of_copies
 from mercer.search.search import Search, State
 from mercer.search.space import Space
-from mercer.search.trial import BLOCK_ROWS, Trial
+from mercer.search.trial import BLOCK_ROWS, Candidate, Outcome, Trial, outcome_of
 
-#: Below this many rows nothing is searched: held-out rows would be too few to judge.
-FEWEST = 40
-#: The small fits have at most one function for so many rows: enough to compare candidates.
-ROWS_PER_FUNCTION = 3
+#: Below the first of these numbers of rows nothing is searched, and below the second no metric and
+#: no scaling: the fewer rows are held out, the fewer candidates they can judge.
+FEWEST, FEWEST_FOR_METRIC = 15, 40
+#: The small fits have at most one function for so many rows, enough to compare candidates, but
+#: so many in all, and so many for each column: a level that no landmark has would have no effect.
+ROWS_PER_FUNCTION, FUNCTIONS, FUNCTIONS_PER_COLUMN = 3, 40, 3
+#: Rows that are looked at for each of them if some are copies of others.
+POOL = 4
 #: How many times more functions compare the last two kernels.
 FINAL = 2
+#: Multiply-adds of a fit, about 30 ms, from which on candidates are sent to the workers; and how
+#: many times the cores of this process they must have more of, or candidates are fitted here.
+SENT, MORE_CORES = 5e8, 1.0
 #: Rows whose median distance sets the bandwidth.
 MEDIAN_ROWS = 300
 #: Rows that quantiles are taken from.
@@ -43,51 +50,72 @@ def search_kernel(
 ) -> tuple[Kernel, SearchRecord]:
     """Return the kernel, in its metric, for a fit to these rows, and how it was found.
 
-    Parameters
-    ----------
-    rows : RowSet
-        All rows.
-    request : Request
-        The parameters of the fit.
-    space : Space
-        What may be chosen.
-    limits : MetricSearch
-        What the search may cost.
+    ``space`` is what may be chosen, and ``limits`` is what the search may cost.
     """
     start = time.perf_counter()
     sums = column_sums(rows) if space.scales != ("none",) else None
+    space = _for_rows(space, rows.n_rows)
     if not space.is_open or rows.n_rows < FEWEST:
-        kernel, record = _first(rows, space, sums)
-        return kernel, replace(record, seconds=time.perf_counter() - start)
+        return _first(rows, space, sums, start)
     seed = request.seeds.search()
     rng = np.random.default_rng(seed)
     small, targets = rows, request.targets
-    size, most = affordable(limits, rows.n_features, request.outputs, request.memory_limit)
+    size, most, together = affordable(
+        limits, rows.n_features, request.outputs, request.memory_limit
+    )
     if size is not None:
         small, targets = sampled_rows(rows, request.targets, size, rng)
-    if labelled_rows(small, targets) < FEWEST:
-        kernel, record = _first(rows, space, sums)
-        return kernel, replace(record, seconds=time.perf_counter() - start)
+    labelled = labelled_rows(small, targets)
+    space = _for_rows(space, labelled)
+    if not space.is_open or labelled < FEWEST:
+        return _first(rows, space, sums, start)
+    if size is not None and not space.encoded:
+        warn_of_copies(small, targets)
     sample = small.take(uniform_indices(small.n_rows, MEDIAN_ROWS, rng))
     scalings = _scalings(space.scales, sums, small)
-    functions = min(most, max(FEWEST, small.n_rows // ROWS_PER_FUNCTION))
-    points = dense(small.take(uniform_indices(small.n_rows, functions, rng)))
-    trial = Trial(small, targets, request, points, seed)
-
-    def larger() -> Trial:
-        more = dense(small.take(uniform_indices(small.n_rows, FINAL * functions, rng)))
-        return Trial(small, targets, request, more, seed)
-
+    wanted = max(small.n_rows // ROWS_PER_FUNCTION, FUNCTIONS_PER_COLUMN * rows.n_features)
+    functions = min(most, max(FUNCTIONS, min(wanted, small.n_rows)))
     # Only where the fit will have still more functions.
-    basis = request.asked_basis()
+    basis = request.basis
     planned = rows.n_rows
     if basis is not None and not basis.grows:
         planned = basis.wanted_size(rows.n_rows)
-    room = min(small.n_rows, planned) >= 2 * FINAL * functions == 2 * FINAL * limits.n_components
-    report = _reporter(request)
-    search = Search(trial, space, scalings, sample, limits.rounds, report, larger if room else None)
-    # The matrices are small: on a busy machine, threads that wait for each other cost more.
-    with blas_threads(1):
+    larger = min(small.n_rows, planned) >= 2 * FINAL * functions == 2 * FINAL * limits.n_components
+    # All rows stay where they are, or a sample is sent once to each worker, if its fits take longer
+    # than a message. They have a core each, so that their bits are the same on every engine.
+    sent = (
+        not rows.one_place
+        and size is not None
+        and small.n_rows * functions**2 >= SENT
+        and rows.engine.width > MORE_CORES * available_cores()
+    )
+    here: Engine = InPlaceEngine()
+    if size is not None:
+        here = ThreadEngine(min(together, available_cores()))
+    with one_core() if size is not None else nullcontext(), blas_threads(1):
+        trials = []
+        for number in (functions, FINAL * functions)[: 1 + larger]:
+            points = landmarks_of(small, number, rng)
+            trials.append(Trial(small, targets, request, points, seed))
+        numbers = small.n_rows * (rows.n_features + request.outputs)
+        shared = rows.share(trials, "sample of rows", numbers) if sent else trials
+
+        def fit(candidates: list[Candidate]) -> list[Outcome]:
+            if sent and len(candidates) > 1:
+                return rows.engine.map(outcome_of, candidates, shared)
+            return here.map(outcome_of, candidates, trials)  # one alone takes as long here
+
+        search = Search(
+            fit,
+            space,
+            scalings,
+            sample,
+            limits.rounds,
+            small.n_rows,
+            trials[0].splits > 1,
+            _reporter(request),
+            larger,
+        )
         best = search.run()
         matrix, G = _joined(search, best)
     form = "given" if space.matrix is not None else best.form
@@ -104,13 +132,25 @@ def search_kernel(
     return search.kernel(best, matrix), record
 
 
+def landmarks_of(rows: RowSet, size: int, rng: np.random.Generator) -> Array:
+    """Return rows for the functions of small fits; of copies, as in a table of categories, one.
+
+    A level of which no function knows is a matter of luck, not of what a kernel is worth.
+    """
+    points = dense(rows.take(uniform_indices(rows.n_rows, size, rng)))
+    if len(np.unique(points, axis=0)) == len(points):
+        return points
+    pool = dense(rows.take(uniform_indices(rows.n_rows, POOL * size, rng)))
+    return np.asarray(pool[distinct_rows(pool, size, rng)])
+
+
 def affordable(
-    limits: MetricSearch, n_features: int, outputs: int, memory_limit: Any
-) -> tuple[int | None, int]:
-    """Return the rows and functions of the small fits that fit the memory limit.
+    limits: MetricSearch, n_features: int, outputs: int, memory_limit: int | float | str
+) -> tuple[int | None, int, int]:
+    """Return the rows and functions of small fits within the memory limit, and how many at a time.
 
     >>> affordable(MetricSearch(), 20, 1, "1GB"), affordable(MetricSearch(), 20, 1, "30MB")
-    ((8000, 600), (8000, 300))
+    ((8000, 600, 14), (8000, 300, 1))
     """
     limit, size, functions = parse_memory(memory_limit), limits.sample, limits.n_components
     while True:
@@ -118,13 +158,13 @@ def affordable(
         sample = 16 * (size or 0) * n_features
         matrices = 8 * functions * (14 * functions + 40 * outputs + 6 * BLOCK_ROWS)
         if sample + matrices <= limit:
-            return size, functions
-        if sample > matrices and size is not None and size > FEWEST:
-            size = max(FEWEST, size // 2)
-        elif functions > FEWEST:
-            functions = max(FEWEST, functions // 2)
+            return size, functions, (limit - sample) // matrices
+        if sample > matrices and size is not None and size > FUNCTIONS:
+            size = max(FUNCTIONS, size // 2)
+        elif functions > FUNCTIONS:
+            functions = max(FUNCTIONS, functions // 2)
         else:
-            return size, functions
+            return size, functions, 1
 
 
 def _reporter(request: Request) -> Callable[[int, str], None] | None:
@@ -147,19 +187,29 @@ def _scalings(
     return found
 
 
-def _first(rows: RowSet, space: Space, sums: ColumnSums | None) -> tuple[Kernel, SearchRecord]:
-    """Return the first candidate, without a search; a metric that was asked for needs rows."""
+def _for_rows(space: Space, labelled: int) -> Space:
+    """Return what so few rows can choose; a metric that was asked for needs rows."""
+    if labelled >= FEWEST_FOR_METRIC:
+        return space
     if "none" not in space.forms:
         raise ValueError(
-            f"a metric needs at least {FEWEST} labelled rows to learn from, got too few among "
-            f"{rows.n_rows}: use metric=None"
+            f"a metric needs at least {FEWEST_FOR_METRIC} labelled rows to learn from, got "
+            f"{labelled}: use metric=None"
         )
+    return replace(space, forms=("none",), scales=space.scales[:1])
+
+
+def _first(
+    rows: RowSet, space: Space, sums: ColumnSums | None, start: float
+) -> tuple[Kernel, SearchRecord]:
+    """Return the first candidate, without a search."""
     kernel, scale = space.kernels[0], space.scales[0]
     scaling = _scalings((scale,), sums, rows)[scale]
     if scaling is not None or space.matrix is not None:
         kernel = InMetric(kernel, Metric(scaling, space.matrix))
     form = "none" if space.matrix is None else "given"
-    return kernel, SearchRecord(scale, form, constant=_constant(sums))
+    seconds = time.perf_counter() - start
+    return kernel, SearchRecord(scale, form, constant=_constant(sums), seconds=seconds)
 
 
 def _joined(search: Search, best: State) -> tuple[Array | None, Array | None]:
@@ -167,11 +217,10 @@ def _joined(search: Search, best: State) -> tuple[Array | None, Array | None]:
 
     The splits agree on what a metric is worth; the metric itself uses the rows of all of them.
     """
-    scaling, diagonal = search.scalings[best.scale], best.form != "full"
     G: Array | None = None
     if best.kernel.has_gradient:
-        found = [search.trial.gradients(fit, diagonal, scaling) for fit in search.fits(best)]
-        G = np.asarray(np.mean(found, axis=0))
+        form = "full" if best.form == "full" else "diagonal"
+        G = np.asarray(np.mean(search.gradients(best, form), axis=0))
     if len(best.matrices) == 1:
         return best.matrices[0], G
     squares = [_square(matrix) for matrix in best.matrices if matrix is not None]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from mercer.contracts import Array
@@ -66,7 +65,7 @@ class MetricSearch(BaseEstimator):
         return self
 
 
-def as_metric(metric: Any) -> MetricSearch | Array | None:
+def as_metric(metric: str | MetricSearch | ArrayLike | None) -> MetricSearch | Array | None:
     """Return ``metric=`` as a search, a matrix, or None.
 
     >>> as_metric("diagonal")

@@ -13,26 +13,27 @@ from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
-from mercer.validation import check_finite
+from mercer.validation import check_finite, warn
 
 #: Rows that are read at a time.
 ROWS = 8192
+#: The share of rows that are copies of others from which on there is a warning.
+COPIES = 0.1
 
 
 def sampled_rows(
     rows: RowSet, targets: Targets, size: int, rng: np.random.Generator
 ) -> tuple[RowSet, Targets]:
     """Return about ``size`` rows in one place, and their targets; whole queries in a ranking."""
-    if rows.one_place and rows.n_rows <= size:
-        return rows, targets
+    if rows.one_place and rows.n_rows <= size and isinstance(rows.items[0].source, ArraySource):
+        return RowSet.in_one_place(rows.items[0].source), targets  # without its progress bar
     queries: Array | None = None
     chosen: dict[int, Array] = {}
     order: Array | None = None
     if targets.pairs is None:
-        # The user's numbering, so that the sample does not depend on how rows are sharded.
-        places = rows.places(uniform_indices(rows.n_rows, size, rng))
-        chosen = rows.split_indices(np.sort(places))
-        order = np.argsort(np.argsort(places))
+        drawn = uniform_indices(rows.n_rows, size, rng)
+        chosen = rows.split_indices(drawn)
+        order = np.argsort(np.argsort(rows.places(drawn)))
     else:
         total = len(targets.pairs.weight)
         wanted = max(2, int(np.ceil(total * min(1.0, size / rows.n_rows))))
@@ -74,6 +75,24 @@ def rows_at(
                 )
             )
     return tuple(_stacked([part[i] for part in parts]) for i in range(4))
+
+
+def warn_of_copies(rows: RowSet, targets: Targets) -> None:
+    """Warn if rows of numbers, of which some column has many values, are there several times.
+
+    Rows that are alike in x and in y by chance have columns of few values.
+    """
+    block, Y = next(iter(checked_blocks(rows.items[0].source, targets, ROWS, partial=True)))
+    if hasattr(block.X, "tocsr"):
+        return
+    both = np.unique(np.column_stack([block.X, Y]), axis=0)
+    most = max(len(np.unique(column)) for column in block.X.T)
+    if len(both) <= (1 - COPIES) * block.n_rows and most >= len(both) / 2:
+        warn(
+            f"{block.n_rows - len(both):,} of {block.n_rows:,} rows are copies of others, with "
+            f"their targets: rows that are held out or left out are then known to the fit, which "
+            f"seems better than it is. Pass each row once, with its copies as sample_weight"
+        )
 
 
 def labelled_rows(rows: RowSet, targets: Targets) -> int:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from mercer.bases import BasisTransformer, RandomFeatures
 from mercer.contracts import Array
-from mercer.kernels import Gaussian, Kernel, LaplacianL1, LaplacianL2, Matern
+from mercer.kernels import Gaussian, Kernel, LaplacianL1, LaplacianL2, Linear, Matern
 from mercer.search.metric_search import MetricSearch
 from mercer.validation import check_choice
 
 #: Names that ``scale=`` accepts, besides None.
 SCALES = ("auto", "standard", "quantile")
-#: The most columns for a full metric: its matrix is decomposed in every round.
+#: The most columns for a full metric, whose matrix is decomposed in every round, and for all else
+#: that sparse rows would be dense for, block by block.
 FULL_COLUMNS = 1000
 
 
@@ -40,6 +41,10 @@ class Space:
         "none", "diagonal" or "full".
     matrix : array or None
         P, if it is given.
+    linear : Kernel or None
+        The linear kernel, if it is a candidate.
+    encoded : bool
+        Whether some columns are other things in the table, such as categories.
     """
 
     kernels: list[Kernel]
@@ -47,6 +52,8 @@ class Space:
     scales: tuple[str, ...]
     forms: tuple[str, ...]
     matrix: Array | None = None
+    linear: Kernel | None = None
+    encoded: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -61,13 +68,17 @@ def space_of(
     scale: str | None,
     n_features: int,
     sparse: bool,
-    basis: Any = None,
+    basis: BasisTransformer | None = None,
+    encoded: bool = False,
 ) -> Space:
     """Return what is open; ``kernel`` None means "auto".
 
     A bandwidth in numbers is in the units of X, and so is P as an array: columns are then scaled,
-    and a metric learned, only if asked for. With P given, an open bandwidth is 1.
+    and a metric learned, only if asked for. With P given, an open bandwidth is 1. ``encoded``
+    columns, such as dates and indicators, have no unit in common: see :func:`keeps_units`.
+    ``sparse`` rows of at most FULL_COLUMNS have the space of dense ones.
     """
+    sparse = sparse and n_features > FULL_COLUMNS
     matrix = metric if isinstance(metric, np.ndarray) else None
     kernels = auto_kernels() if kernel is None else [kernel]
     if matrix is not None:
@@ -85,9 +96,32 @@ def space_of(
         learns = "full"
     forms = _forms(metric, learns, fixed, n_features, sparse, kernel)
     open_bandwidth = any(one.parameters_with("auto") for one in kernels)
-    return Space(
-        kernels, open_bandwidth, _scales(scale, fixed, matrix, sparse, kernel), forms, matrix
-    )
+    scales = _scales(scale, encoded, matrix, sparse, kernel)
+    # It has no random features, and no metric.
+    may_be_linear = kernel is None and matrix is None and not isinstance(basis, RandomFeatures)
+    linear = Linear() if may_be_linear and "none" in forms else None
+    return Space(kernels, open_bandwidth, scales, forms, matrix, linear, encoded)
+
+
+def keeps_units(kernel: Kernel, encoded: bool) -> bool:
+    """Return whether ``scale="auto"`` leaves the columns as they are, for a bandwidth in numbers.
+
+    Except one number for the encoded columns of a table: no unit suits days, indicators and meters
+    alike, so it is in their standard deviations.
+
+    >>> from mercer.kernels import Linear
+    >>> keeps_units(Gaussian(2.0), False), keeps_units(Gaussian(2.0), True)
+    (True, False)
+    >>> keeps_units(Gaussian(np.array([2.0, 30.0])), True), keeps_units(Linear(), True)
+    (True, False)
+    """
+    sizes = [
+        np.ndim(value)
+        for name, value in kernel.get_params().items()
+        if name.endswith("bandwidth") and not isinstance(value, str)
+    ]
+    one_number = bool(sizes) and not any(sizes)
+    return not kernel.may_scale or (kernel.has_units and not (encoded and one_number))
 
 
 def _in_units_of(matrix: Array, kernel: Kernel) -> Kernel:
@@ -96,21 +130,24 @@ def _in_units_of(matrix: Array, kernel: Kernel) -> Kernel:
         raise ValueError(f"the kernel {kernel!r} has no metric: leave metric=None")
     if matrix.ndim == 2 and kernel.learns == "diagonal":
         return kernel  # left out of the candidates, or refused, below
-    found: Kernel = clone(kernel)
-    return found.set_params(**dict.fromkeys(found.parameters_with("auto"), 1.0))  # type: ignore[no-any-return]
+    ones = dict.fromkeys(kernel.parameters_with("auto"), 1.0)
+    found: Kernel = clone(kernel).set_params(**ones)
+    return found
 
 
-def _suits(kernel: Kernel, matrix: Array | None, sparse: bool, basis: Any) -> bool:
+def _suits(
+    kernel: Kernel, matrix: Array | None, sparse: bool, basis: BasisTransformer | None
+) -> bool:
     """Return whether a candidate of "auto" works with the rest."""
     if sparse and not kernel.accepts_sparse:
         return False
     if matrix is not None and matrix.ndim == 2 and kernel.learns == "diagonal":
         return False
-    return not (getattr(basis, "orthogonal", False) and kernel.learns == "diagonal")
+    return not (basis is not None and basis.orthogonal and kernel.learns == "diagonal")
 
 
 def _scales(
-    scale: str | None, fixed: bool, matrix: Array | None, sparse: bool, kernel: Kernel | None
+    scale: str | None, encoded: bool, matrix: Array | None, sparse: bool, kernel: Kernel | None
 ) -> tuple[str, ...]:
     if scale is None:
         return ("none",)
@@ -122,16 +159,25 @@ def _scales(
             )
         return ("none",)
     if sparse and scale == "quantile":
-        raise ValueError("scale='quantile' would make sparse rows dense: use 'standard' or None")
+        raise ValueError(
+            f"scale='quantile' would make sparse rows of more than {FULL_COLUMNS:,} columns dense: "
+            f"use 'standard' or None"
+        )
     if scale != "auto":
         return (scale,)
-    if fixed or matrix is not None:
+    if matrix is not None or (kernel is not None and keeps_units(kernel, encoded)):
         return ("none",)
-    return ("standard",) if sparse else ("standard", "quantile")
+    in_numbers = kernel is not None and kernel.has_units
+    return ("standard",) if sparse or in_numbers else ("standard", "quantile")
 
 
 def _forms(
-    metric: Any, learns: str | None, fixed: bool, n_features: int, sparse: bool, kernel: Any
+    metric: MetricSearch | Array | None,
+    learns: str | None,
+    fixed: bool,
+    n_features: int,
+    sparse: bool,
+    kernel: Kernel | None,
 ) -> tuple[str, ...]:
     if not isinstance(metric, MetricSearch):
         return ("none",)
@@ -147,5 +193,8 @@ def _forms(
             + ", or another kernel"
         )
     if metric.form == "full" and sparse:
-        raise ValueError("metric='full' would make sparse rows dense: use metric='diagonal'")
+        raise ValueError(
+            f"metric='full' would make sparse rows of more than {FULL_COLUMNS:,} columns dense: "
+            f"use metric='diagonal'"
+        )
     return (metric.form,)

@@ -11,13 +11,17 @@ and over shards. Where rows are few there are several splits, each with folds of
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from mercer.bases import BasisTransformer, Landmarks
 from mercer.columns.scaling import Scaling
 from mercer.contracts import Array, Reading, Targets
+from mercer.engines import blas_threads
 from mercer.kernels import InMetric, Kernel
 from mercer.metric import gradient_outer_product
 from mercer.moments import Moments, sum_moments
@@ -32,8 +36,22 @@ from mercer.systems import MomentSystem
 HELD_OUT = 0.25
 #: Rows of a block: small fits should take little memory.
 BLOCK_ROWS = 1024
-#: Up to this many rows there are three splits, because few held-out rows judge badly.
-FEW_ROWS = 500
+#: Up to so many rows there are so many splits, because few held-out rows judge badly.
+SPLITS = {100: 5, 500: 3}
+
+
+#: The error of a candidate, the sums of its gradients in each form, one per split, and seconds.
+Outcome: TypeAlias = tuple[float, dict[str, list[Array]], float]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a small fit needs to know of a candidate."""
+
+    kernels: list[Kernel]  # one per split, or one for all
+    forms: list[str]  # of the metric, for which gradients are summed
+    scaling: Scaling | None  # of the columns in which gradients are
+    final: bool = False  # with more functions
 
 
 @dataclass(frozen=True)
@@ -42,22 +60,36 @@ class SmallFit:
 
     basis: BasisTransformer
     coefficients: Array  # (M, k)
-    error: float  # on held-out rows, relative to predicting the mean
+    error: float  # on the held-out rows of all splits, relative to predicting the mean
+
+
+@dataclass(frozen=True)
+class Split:
+    """The system of the rows that are not held out, and the moments of those that are."""
+
+    system: MomentSystem
+    held: Moments
+
+    @property
+    def nothing(self) -> float:
+        """The error of predicting the mean."""
+        constant = self.system.equations.mean_y
+        zero = np.zeros((len(self.held.sum_h), len(constant)))
+        return float(self.held.squared_error(zero, constant).sum())
+
+    def solved(self, alphas: Array) -> tuple[Array, Array]:
+        """Return whitened coefficients for every alpha (r, alphas * k), and errors (alphas,)."""
+        system, equations = self.system, self.system.equations
+        found = system.whitener.coefficients(system.solutions(alphas))
+        constants = np.tile(equations.mean_y, len(alphas)) - equations.mean_h @ found
+        errors = self.held.squared_error(found, constants)
+        return found, errors.reshape(len(alphas), -1).sum(axis=1)
 
 
 class Trial:
-    """Rows, functions and splits that all candidates share, so that their errors compare.
+    """Rows, landmarks and splits that all candidates share, so that their errors compare.
 
-    Parameters
-    ----------
-    rows, targets
-        The rows of the small fits.
-    request : Request
-        The parameters of the fit; its kernel is that of each candidate.
-    points : array
-        The landmarks of the small fits.
-    seed : int
-        Assigns rows to folds.
+    ``request`` has the parameters of the fit, except for the kernel; ``seed`` deals rows to folds.
     """
 
     def __init__(
@@ -78,26 +110,34 @@ class Trial:
             progress=None,
         )
         self.plan = make_plan(rows, small)
-        self.splits = 3 if rows.n_rows <= FEW_ROWS else 1
+        self.splits = splits_of(rows.n_rows)
         folds, held_out = (self.splits, None) if self.splits > 1 else (2, HELD_OUT)
         block_rows = min(self.plan.block_rows, BLOCK_ROWS)
         self.reading = Reading(block_rows, self.plan.lanes, folds, held_out)
 
     def fits(self, kernels: list[Kernel]) -> list[SmallFit]:
-        """Return a fit per split, for a kernel per split, or one for all."""
-        if len(kernels) == 1:
-            basis, folds = self._moments(kernels[0])
-            held = range(self.splits) if self.splits > 1 else [len(folds) - 1]
-            return [self._fit(basis, folds, at) for at in held]
-        found = []
-        for split, kernel in enumerate(kernels):
-            basis, folds = self._moments(kernel)
-            found.append(self._fit(basis, folds, split))
-        return found
+        """Return a fit per split, for a kernel per split, or one for all.
+
+        They share the alpha at which the rows that are held out have the smallest error together.
+        """
+        sums = [self._moments(kernel) for kernel in kernels]
+        held = range(self.splits) if self.splits > 1 else [1]
+        splits = [self._split(*sums[at % len(sums)], at) for at in held]
+        alphas = default_alphas(splits[0].system)
+        solved = [split.solved(alphas) for split in splits]
+        errors = np.sum([errors for _, errors in solved], axis=0)
+        best = int(np.nanargmin(np.where(np.isfinite(errors), errors, np.inf)))
+        nothing = sum(split.nothing for split in splits)
+        error = max(float(errors[best] / nothing), 0.0) if nothing > 0 else 1.0
+        at = slice(best * self.targets.outputs, (best + 1) * self.targets.outputs)
+        return [
+            SmallFit(split.system.basis, split.system.basis.coefficients(found[:, at]), error)
+            for split, (found, _) in zip(splits, solved, strict=True)
+        ]
 
     def _moments(self, kernel: Kernel) -> tuple[BasisTransformer, list[Moments]]:
         basis = Landmarks(sampling=self.points).fit_source(
-            self.rows,  # type: ignore[arg-type]
+            self.rows,
             kernel,
             np.random.default_rng(self.seed),
             self.plan.precision,
@@ -108,27 +148,14 @@ class Trial:
         )
         return basis, folds
 
-    def _fit(self, basis: BasisTransformer, folds: list[Moments], held: int) -> SmallFit:
-        """Fit all folds but one, and choose alpha by that one."""
+    def _split(self, basis: BasisTransformer, folds: list[Moments], held: int) -> Split:
+        """Return all folds but one as a system, and that one to judge it."""
         total = folds[0]
         for fold in folds[1:]:
             total = total + fold
-        fold = folds[held]
-        train = total - fold
         units = np.ones(self.targets.outputs)
-        system = MomentSystem([train], basis, self.intercept, units)
-        alphas = default_alphas(system)
-        found = system.whitener.coefficients(system.solutions(alphas))
-        equations = system.equations
-        intercepts = np.tile(equations.mean_y, len(alphas)) - equations.mean_h @ found
-        by_column = fold.squared_error(found, intercepts).reshape(len(alphas), -1)
-        errors = by_column.sum(axis=1)
-        nothing = fold.squared_error(np.zeros((len(found), len(units))), equations.mean_y).sum()
-        best = int(np.nanargmin(np.where(np.isfinite(errors), errors, np.inf)))
-        error = float(errors[best] / nothing) if nothing > 0 else 1.0
-        outputs = len(units)
-        orthogonal = found[:, best * outputs : (best + 1) * outputs]
-        return SmallFit(basis, basis.coefficients(orthogonal), max(error, 0.0))
+        system = MomentSystem([total - folds[held]], basis, self.intercept, units)
+        return Split(system, folds[held])
 
     def gradients(self, fit: SmallFit, diagonal: bool, scaling: Scaling | None) -> Array:
         """Return the average gradient outer product of a fit, in the scaled columns."""
@@ -141,6 +168,26 @@ class Trial:
             scaling=scaling,
             targets=self.targets,
         )
+
+
+def splits_of(n_rows: int) -> int:
+    """Return how often rows are held out."""
+    return next((splits for most, splits in SPLITS.items() if n_rows <= most), 1)
+
+
+def outcome_of(candidate: Candidate, trials: Sequence[Trial]) -> Outcome:
+    """Task: fit a candidate, with more functions in the second trial.
+
+    The matrices are small: on a busy machine, threads that wait for each other cost more.
+    """
+    start, trial = time.perf_counter(), trials[candidate.final]
+    with blas_threads(1):
+        fits = trial.fits(candidate.kernels)
+        gradients = {
+            form: [trial.gradients(fit, form == "diagonal", candidate.scaling) for fit in fits]
+            for form in candidate.forms
+        }
+    return fits[0].error, gradients, time.perf_counter() - start
 
 
 def with_bandwidth(kernel: Kernel, X: Array, factor: float) -> Kernel:

@@ -1,6 +1,5 @@
 """Model selection for alpha, steps and sizes: GCV, K-fold, leave-one-out, stopping rules."""
 
-from mercer.selection.alpha import best_alpha, choose_alpha, default_alphas
 from mercer.selection.criteria import (
     CRITERIA,
     GCV,
@@ -11,10 +10,12 @@ from mercer.selection.criteria import (
     Scored,
     Scores,
     as_criterion,
+    best_alpha,
+    choose_alpha,
+    default_alphas,
 )
-from mercer.selection.second_pass import SecondPass
 from mercer.selection.size_path import SizePath
-from mercer.selection.steps import Iterated, iterate
+from mercer.solvers.early_stopping import Iterated, iterate
 
 __all__ = [
     "CRITERIA",
@@ -26,7 +27,6 @@ __all__ = [
     "LeaveOneOut",
     "Scored",
     "Scores",
-    "SecondPass",
     "SizePath",
     "as_criterion",
     "best_alpha",

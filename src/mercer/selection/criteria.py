@@ -7,12 +7,14 @@ an alpha of its own, also by output.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.contracts import Array, Penalty
+from mercer.leaving_out import fold_errors, left_out, left_out_errors, prepare_left_out
+from mercer.storage.state import Numbers, State
 from mercer.systems import KernelMatrixSystem, MomentSystem
 from mercer.validation import check_count, from_alias
 
@@ -28,6 +30,21 @@ class Scores:
     ``by_output`` (alphas, k) adds up to ``mean``, if outputs were kept apart.
     """
 
+    state = State(
+        mean=Numbers("alphas", finite=False, must="there must be one score per alpha"),
+        by_fold=Numbers(
+            "folds alphas",
+            finite=False,
+            optional=True,
+            must="there must be one score per fold and alpha",
+        ),
+        by_output=Numbers(
+            "alphas k",
+            finite=False,
+            optional=True,
+            must="there must be one score per alpha and output",
+        ),
+    )
     mean: Array
     by_fold: Array | None = None
     label: str = ""
@@ -56,19 +73,6 @@ class Scores:
         outputs = np.arange(self.by_output.shape[1])
         return float(self.by_output[place, outputs].sum())
 
-    def check_state(self, n_alphas: int) -> None:
-        """Raise ValueError unless there is one score per alpha."""
-        if self.mean.shape != (n_alphas,):
-            raise ValueError("there must be one score per alpha")
-        if self.by_fold is not None and self.by_fold.shape[1:] != (n_alphas,):
-            raise ValueError("there must be one score per fold and alpha")
-        if self.by_output is not None and (
-            self.by_output.ndim != 2 or len(self.by_output) != n_alphas
-        ):
-            raise ValueError("there must be one score per alpha and output")
-        if not isinstance(self.label, str):
-            raise ValueError(f"label must be text, got {type(self.label).__name__}")
-
 
 class Criterion(BaseEstimator):
     """Scores a path of alphas; lower is better."""
@@ -81,7 +85,11 @@ class Criterion(BaseEstimator):
     falls_back = False
     #: Whether scores depend on the number of rows, not only on means over them.
     counts_rows = False
-    label = ""
+
+    @property
+    def label(self) -> str:
+        """A short description, for reports."""
+        return ""
 
     def prepare(self, system: Scored) -> None:
         """Decompose the system if the criterion needs another form than the usual one."""
@@ -138,13 +146,13 @@ class KFold(Criterion):
         return check_count(self.n_splits, "n_splits of KFold", minimum=2)
 
     @property
-    def label(self) -> str:  # type: ignore[override]
+    def label(self) -> str:
         """A short description, for reports."""
         return f"{self.n_splits}-fold cross-validation"
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return the mean error over folds for every alpha."""
-        by_fold = system.fold_errors(self.folds, alphas, rng)
+        by_fold = fold_errors(system, self.folds, alphas, rng)
         by_fold = by_fold[~np.isnan(by_fold.reshape(len(by_fold), -1)).any(axis=1)]
         if len(by_fold) == 0:
             raise ValueError(
@@ -175,20 +183,20 @@ class LeaveOneOut(Criterion):
         self.sample = sample
 
     @property
-    def label(self) -> str:  # type: ignore[override]
+    def label(self) -> str:
         """A short description, for reports."""
         rows = "all" if self.sample is None else f"{self.sample}"
         return f"leave-one-out on {rows} rows"
 
     def prepare(self, system: Scored) -> None:
         """Decompose the system as leaving out so many rows needs it."""
-        system.prepare_left_out(self.sample)
+        prepare_left_out(system, self.sample)
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return the weighted mean error over rows for every alpha."""
         if self.sample is not None:
             check_count(self.sample, "sample of LeaveOneOut")
-        return Scores.of(system.left_out_errors(alphas, self.sample, rng))
+        return Scores.of(left_out_errors(system, alphas, self.sample, rng))
 
 
 class AutoSelection(Criterion):
@@ -233,12 +241,12 @@ class AutoSelection(Criterion):
 
     def prepare(self, system: Scored) -> None:
         """Decompose the system as leaving out so many rows needs it."""
-        system.prepare_left_out(self.sample)
+        prepare_left_out(system, self.sample)
 
     def score(self, system: Scored, alphas: Array, rng: np.random.Generator) -> Scores:
         """Return the weighted mean error over left-out rows, or GCV, for every alpha."""
         check_count(self.sample, "sample of AutoSelection")
-        found = system.left_out(alphas, self.sample)
+        found = left_out(system, alphas, self.sample)
         if found.errors is None:
             label = f"{GCV.label} ({found.note})"
             return replace(GCV().score(system, alphas, rng), label=label)
@@ -254,6 +262,44 @@ CRITERIA: dict[str, type[Criterion]] = {
 }
 
 
-def as_criterion(selection: Any) -> Criterion:
+def as_criterion(selection: str | Criterion) -> Criterion:
     """Turn a name into a criterion; pass objects through."""
     return from_alias(selection, CRITERIA, Criterion, "selection")
+
+
+def choose_alpha(
+    system: Scored, alphas: Array | None, criterion: Criterion, rng: np.random.Generator
+) -> tuple[Penalty, Array, Scores]:
+    """Return the best alpha, the path, and its scores; the best of each output if kept apart."""
+    criterion.prepare(system)
+    path = default_alphas(system) if alphas is None else alphas
+    scores = criterion.score(system, path, rng)
+    scale = system.target_square @ system.units
+    if scores.by_output is None:
+        return best_alpha(path, scores.mean, float(scale)), path, scores
+    columns = zip(scores.by_output.T, scale, strict=True)
+    return np.array([best_alpha(path, *column) for column in columns]), path, scores
+
+
+def default_alphas(system: Scored, number: int = 20) -> Array:
+    """Return a path of alphas from the largest eigenvalue of A down to 1e-9 times it.
+
+    It ends earlier if the smallest eigenvalue is larger, because an alpha well below it changes
+    nothing.
+    """
+    smallest, largest = system.decomposition.extremes
+    if not largest > 0:
+        return np.geomspace(1e-9, 1.0, number)
+    return np.geomspace(max(1e-9 * largest, 0.03 * smallest), largest, number)
+
+
+def best_alpha(alphas: Array, scores: Array, scale: float) -> float:
+    """Return the alpha with the lowest score; the largest alpha if no score is finite.
+
+    Scores that differ by less than rounding count as equal, and the largest such alpha is chosen,
+    so that rounding does not decide when the data are fitted perfectly. ``scale`` is the mean
+    square of y.
+    """
+    finite = np.where(np.isfinite(scores), scores, np.inf)
+    lowest = max(float(finite.min()) * (1 + 1e-9), 1e-12 * scale)
+    return float(alphas[np.flatnonzero(finite <= lowest)[-1]])

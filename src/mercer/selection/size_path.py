@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.validation import check_array, check_count, check_number
+from mercer.storage.state import Count, Number, Numbers, Part, State
 
 #: Growth stops if the largest size would lower the root mean squared error by less than this share:
 #: the forecasts of :mod:`mercer.theory` call errors that close equal, too.
@@ -28,6 +28,13 @@ SLOW, CLEARLY = 0.5, 4.0
 LITTLE, AT_LEAST = 0.1, 1000
 #: The least and the largest p. Errors of few left-out rows are noisy, and so are their drops.
 LAWS = (0.1, 2.0)
+
+
+#: What holds for numbers of functions that were tried.
+SIZES = (
+    "must be positive and increase",
+    lambda sizes: len(sizes) > 0 and sizes[0] >= 1 and np.all(np.diff(sizes) > 0),
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,14 @@ class SizePath:
     (0.325, 0.3125, False)
     """
 
+    state = State(
+        sizes=Numbers("sizes", kind="iu", rule=SIZES),
+        errors=Numbers("sizes", finite=False),
+        seconds=Numbers("sizes"),
+        largest=Count(),
+        spread=Number(0.0),
+        squared=Part(bool, must="squared must be True or False, got {value!r}"),
+    )
     sizes: Array = field(default_factory=lambda: np.zeros(0, dtype=int))
     errors: Array = field(default_factory=lambda: np.zeros(0))
     seconds: Array = field(default_factory=lambda: np.zeros(0))
@@ -126,15 +141,3 @@ class SizePath:
     def suffices(self, size: int) -> bool:
         """Return whether a larger size is expected to be enough."""
         return self._share(self.expected(size), self.expected(self.largest)) < ENOUGH
-
-    def check_state(self) -> None:
-        """Raise ValueError if a path read from a file is inconsistent."""
-        length = len(check_array(self.sizes, "sizes", (None,), "iu"))
-        if not length or np.any(np.diff(self.sizes) <= 0) or self.sizes[0] < 1:
-            raise ValueError("sizes must be positive and increase")
-        check_array(np.nan_to_num(self.errors), "errors", (length,))
-        check_array(self.seconds, "seconds", (length,))
-        check_count(self.largest, "largest")
-        check_number(self.spread, "spread", minimum=0.0)
-        if not isinstance(self.squared, bool):
-            raise ValueError(f"squared must be True or False, got {self.squared!r}")

@@ -2,13 +2,12 @@
 
 from typing import Any, TypeAlias
 
-from mercer.solvers.cutoff import CutOff
 from mercer.solvers.early_stopping import SolverPath
 from mercer.solvers.gradient_descent import GradientDescent
 from mercer.solvers.iterates import IterativeSolver
 from mercer.solvers.kcgm import KCGM
 from mercer.solvers.preconditioned import PreconditionedCG
-from mercer.solvers.ridge import Ridge
+from mercer.solvers.ridge import CutOff, Ridge
 from mercer.solvers.solver import BaseSolver, check_fits
 from mercer.solvers.stopping import (
     RULES,
@@ -34,11 +33,9 @@ SOLVERS: dict[str, type[Any]] = {
 }
 
 
-def as_solver(solver: Any) -> BaseSolver:
+def as_solver(solver: str | BaseSolver) -> BaseSolver:
     """Turn a name into a solver object; pass objects through."""
-    found: BaseSolver = from_alias(solver, SOLVERS, BaseSolver, "solver")
-    found.check()
-    return found
+    return from_alias(solver, SOLVERS, BaseSolver, "solver")
 
 
 __all__ = [

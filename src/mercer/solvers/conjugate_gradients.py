@@ -12,6 +12,7 @@ the base is updated from time to time and its residual recomputed in float64.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -35,6 +36,8 @@ ROUNDING = 1e-13
 DELAY, SLOWEST = 4, 0.9
 #: Eigenvalues of the preconditioned system below this have no part in what a residual says.
 SMALLEST = 1e-6
+#: The smallest eigenvalue that a space knows is too large by this factor, as a rule.
+MARGIN = 1.5
 #: Stop after this many steps without progress.
 STALLED = 40
 #: The largest dimension of the space before a restart.
@@ -129,8 +132,16 @@ class _Subspace:
 class _Iteration:
     """The state of the iteration; see the module docstring."""
 
-    def __init__(self, system: PreconditionedSystem, tolerance: float, start: Array | None) -> None:
+    def __init__(
+        self,
+        system: PreconditionedSystem,
+        tolerance: float,
+        start: Array | None,
+        rounding: Callable[[Array, Array], Array] | None,
+        weakest: float,
+    ) -> None:
         self.system, self.tolerance, self.b = system, tolerance, system.b
+        self.rounding = rounding
         Z = system.precondition(self.b)
         self.scale = np.einsum("ij,ij->j", self.b, Z)
         self.present = self.scale > 0
@@ -143,6 +154,8 @@ class _Iteration:
             self.base, self.right = start, self.b - system.product(start, exact=True)
             Z = system.precondition(self.right)
         self.Z, self.residual, self.solution = Z, self.right, self.base
+        #: The sum of the sizes of what was added to the base.
+        self.path = np.zeros_like(self.base)
         self.energy = np.einsum("ij,ij->j", self.residual, Z)
         self.renewed, self.renewed_at, self.patience = self.energy, 0, REFRESH_STEPS
         self.residuals = [_relative(self.energy, self.scale)]
@@ -150,10 +163,18 @@ class _Iteration:
         self.space = _Subspace(len(self.b))
         #: An upper bound of the smallest eigenvalue of ``P^-1 A``, from all spaces.
         self.smallest = 1.0
+        self.weakest = weakest
 
-    def errors(self) -> Array:
-        """Return the estimated relative error of each column, in the norm of A."""
-        squared = _squared_errors(self.energy, self.smallest, self.gains)
+    def errors(self, rounded: bool = False) -> Array:
+        """Return the estimated relative error of each column, in the norm of A.
+
+        With ``rounded`` that includes what rounding does to A and b.
+        """
+        squared = _squared_errors(
+            self.energy, min(self.weakest, self.smallest / MARGIN), self.gains
+        )
+        if rounded and self.rounding is not None:
+            squared = squared + self.rounding(self.solution, np.abs(self.solution) + self.path)
         whole = squared + np.maximum(self.gains[-1], 0.0)  # of the solution
         return np.where(whole > 0, np.sqrt(squared / np.where(whole > 0, whole, 1.0)), 0.0)
 
@@ -161,9 +182,26 @@ class _Iteration:
         """Return, for each column, whether its residual and its error are small."""
         return np.asarray((self.energy <= self.target) & (self.errors() <= self.tolerance))
 
+    def ended(self) -> Status | None:
+        """Return the status of a solution whose residual is small, or None to continue.
+
+        Where the sum of directions is rounded too much, the residual is computed again.
+        """
+        if self.path.any() and np.any(self.errors(rounded=True) > self.tolerance):
+            self._take_over()
+            self._measure()
+            if not self.converged().all():
+                return None
+        if np.all(self.errors(rounded=True) <= self.tolerance):
+            return Status.CONVERGED
+        self.note += (
+            "; rounding leaves as much: try dtype='float64', or a larger alpha or tolerance"
+        )
+        return Status.ROUNDING_LIMIT
+
     def _take_over(self) -> None:
         """Move the solution into the base, with an exact residual."""
-        self.base = self.solution
+        self.base, self.path = self.solution, np.zeros_like(self.solution)
         self.right = self.b - self.system.product(self.solution, exact=True)
 
     def _measure(self) -> None:
@@ -218,6 +256,7 @@ class _Iteration:
             return Status.BREAKDOWN
         self.smallest = min(self.smallest, self.space.smallest)
         self.solution, self.residual = self.base + self.space.V @ y, self.right - self.space.AV @ y
+        self.path = np.abs(self.space.V) @ np.abs(y)
         self.Z = self.system.precondition(self.residual)
         self.energy = np.einsum("ij,ij->j", self.residual, self.Z)
         self.gains.append(np.einsum("ij,ij->j", self.solution, self.b + self.residual))
@@ -229,7 +268,7 @@ class _Iteration:
         self.residuals.append(_relative(self.energy, self.scale))
         if not self.fast and _stalled(self.residuals):
             if self.converged().all():
-                return Status.CONVERGED
+                return self.ended()
             self.note += "; rounding prevents further progress: try a larger alpha"
             small = np.all(self.energy <= self.target)
             return Status.ROUNDING_LIMIT if small else Status.BREAKDOWN
@@ -242,10 +281,18 @@ def conjugate_gradients(
     max_steps: int,
     start: Array | None = None,
     progress: StepProgress | None = None,
+    rounding: Callable[[Array, Array], Array] | None = None,
+    weakest: float = 1.0,
 ) -> Solution:
-    """Solve ``A x = b`` to the tolerance, or report why not."""
+    """Solve ``A x = b`` to the tolerance, or report why not.
+
+    ``rounding`` returns what rounding of A and b adds to the squared error of each column, in the
+    norm of A, for a solution and the sizes of what it is a sum of; ``weakest`` is an eigenvalue
+    that ``P^-1 A`` is known to have, or one below. Without them the error is that of the system as
+    its products are, and the smallest eigenvalue is that of the space.
+    """
     began = time.perf_counter()
-    state = _Iteration(system, tolerance, start)
+    state = _Iteration(system, tolerance, start, rounding, weakest)
     if not state.present.any():
         reason = "the right-hand side is zero, so the solution is zero"
         nothing = np.zeros_like(state.b)
@@ -255,7 +302,7 @@ def conjugate_gradients(
     try:
         while status is None:
             if state.converged().all():
-                status = Status.CONVERGED
+                status = state.ended()
             elif state.step >= max_steps:
                 status = Status.ITERATION_LIMIT
             else:
@@ -269,8 +316,8 @@ def conjugate_gradients(
         status = Status.INTERRUPTED
     reason = (
         f"preconditioned conjugate gradients: {state.step} steps to an estimated relative error of "
-        f"{state.errors().max():.1e} (tolerance {tolerance:g}) and a relative residual of "
-        f"{state.residuals[-1]:.1e}{state.note}"
+        f"{state.errors(rounded=True).max():.1e} (tolerance {tolerance:g}) and a relative residual "
+        f"of {state.residuals[-1]:.1e}{state.note}"
     )
     seconds = time.perf_counter() - began
     gain = np.einsum("ij,ij->j", state.solution, state.b + state.residual)
@@ -290,7 +337,7 @@ def _squared_errors(energy: Array, smallest: float, gains: list[Array]) -> Array
     ``2 b'x - x'Ax`` is below its optimum by the squared error (Hestenes and Stiefel, 1952): its
     growth over the last steps is extrapolated, which is too low where convergence pauses. And the
     squared error is at most ``r'P^-1 r / t``, with the smallest eigenvalue t of ``P^-1 A``, which
-    the space knows from above. The larger of the two is returned.
+    ``smallest`` estimates. The larger of the two is returned.
     """
     bound = np.maximum(energy, 0.0) / max(smallest, SMALLEST)
     if len(gains) <= DELAY + 1:

@@ -16,18 +16,22 @@ class PreconditionedCG(BaseSolver):
     and Rosasco, 2017) the preconditioner is the same problem on a sample of the rows, solved
     directly, and landmarks are part of the sample; for the full kernel it is a randomly pivoted
     Cholesky factorization of K (Diaz, Epperly, Frangella, Tropp and Webber, 2023). Products use
-    float32 blocks where the plan does; residuals are recomputed in float64 along the way, so that
-    rounding cannot make a solution look better than it is. If float32 makes no progress, the solver
-    switches to float64.
+    float32 blocks where the plan does, and residuals are recomputed in float64 along the way. If
+    float32 makes no progress, the solver switches to float64.
+
+    The stated error is that of f against the exact solution, for kernel values without rounding: it
+    contains what rounding of the values leaves. With ``dtype="auto"`` values are in float64 for
+    tolerances below 1e-5, and where those in float32 leave more than the tolerance; if no precision
+    that is allowed can reach it, the status is ``ROUNDING_LIMIT``.
 
     Parameters
     ----------
     tolerance : float or None
         Stop when the relative error of f, in the norm that the fit minimizes, is below this; it is
-        estimated from the residual, the smallest eigenvalue of the preconditioned system and the
-        change over the last steps, and ``fit_.solution.reason`` states it. None means 1e-3 for a
-        basis, which changes squared errors by a part in a million, and 1e-5 for the full kernel;
-        ``solver="auto"`` asks for 0.01 of a basis.
+        estimated from the residual, the smallest eigenvalue of the preconditioned system, the
+        change over the last steps and rounding, and ``fit_.solution.reason`` states it. None means
+        1e-3 for a basis, which changes squared errors by a part in a million, and 1e-5 for the full
+        kernel; ``solver="auto"`` asks for 0.01 of a basis.
     max_steps : int
         The maximum number of steps.
     preconditioner : int or None

@@ -1,4 +1,4 @@
-"""Ridge: a Cholesky factorization for one alpha, a band form or eigendecomposition for many."""
+"""Direct solves: ridge by a Cholesky factor or a decomposition, and the spectral cut-off."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Ridge(BaseSolver):
     Parameters
     ----------
     method : "auto", "cholesky" or "eigen"
-        "auto" uses Cholesky for one alpha; for a path a band form, or the eigendecomposition if A
-        is small or singular. If A + alpha I is not safely positive definite (rounding, alpha = 0),
-        Cholesky falls back to the eigendecomposition, which drops directions below rounding.
+        "auto" uses Cholesky for one alpha; for a path a tridiagonal form, or the eigendecomposition
+        if A is small or singular. If A + alpha I is not safely positive definite (rounding, alpha =
+        0), Cholesky falls back to the eigendecomposition, which drops directions below rounding.
 
     Examples
     --------
@@ -69,3 +69,36 @@ class Ridge(BaseSolver):
             )
         of = "" if system.made_of == "moments" else f" of the {system.made_of}"
         return Status.SOLVED, f"{form.name}{of}"
+
+
+class CutOff(BaseSolver):
+    """Principal component regression: eigenvalues of A below alpha are dropped, others kept.
+
+    .. math:: v = \\sum_{j:\\, s_j \\ge \\alpha} \\frac{u_j'b}{s_j}\\, u_j, \\qquad
+              A = U \\operatorname{diag}(s) U'
+
+    Here alpha is a threshold. ``alpha="auto"`` chooses it by the same criteria as a penalty, except
+    leave-one-out, whose shortcut requires components that do not depend on the left-out row.
+
+    Examples
+    --------
+    >>> from mercer.systems import DirectSystem
+    >>> system = DirectSystem(np.diag([1.0, 0.1]), np.ones((2, 1)), cutoff=True)
+    >>> CutOff().solve(system, 0.5).value.ravel().tolist()
+    [1.0, 0.0]
+    """
+
+    needs = "matrix"
+    cuts_off = True
+
+    def solve(self, system: DirectSystem, alpha: Penalty) -> Solution:
+        """Return the solution for one threshold, or one of each output, if ``cutoff=True``."""
+        start = time.perf_counter()
+        spectrum = system.spectrum
+        kept = np.unique(np.count_nonzero(spectrum.filter(alpha), axis=0))
+        number = f"{kept[0]}" if len(kept) == 1 else f"{kept[0]} to {kept[-1]}"
+        reason = f"{number} of {len(spectrum.values)} principal components"
+        value = system.by_spectrum(alpha)
+        residuals = np.array([system.residual(value, alpha)])
+        seconds = time.perf_counter() - start
+        return Solution(value, Status.SOLVED, reason, residuals=residuals, seconds=seconds)

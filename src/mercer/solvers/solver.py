@@ -25,6 +25,8 @@ class BaseSolver(BaseEstimator):
     cuts_off = False
     #: Whether the number of steps regularizes, so that alpha="auto" means 0.
     regularized_by_steps = False
+    #: Whether values of functions are kept between products; "auto" if they fit into memory.
+    keep: str | bool = "auto"
 
     def check(self) -> None:
         """Validate the parameters."""

@@ -23,8 +23,11 @@ class StoppingRule(BaseEstimator):
     counts = False
     #: The penalty that steps of a known size are to act like; None if the rule has none.
     penalty: float | None = None
-    #: Whether the rule depends on the number of rows.
-    counts_rows = False
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the rule depends on the number of rows."""
+        return False
 
     @property
     def label(self) -> str:
@@ -43,7 +46,7 @@ class StoppingRule(BaseEstimator):
         return max_steps
 
     def satisfied(self, residuals: Array, rows: float) -> Array:
-        """Return which columns may stop, given their residuals for targets with unit variance."""
+        """Return which columns may stop, given their residuals for targets of mean square 1."""
         return np.zeros(len(residuals), dtype=bool)
 
 
@@ -126,7 +129,9 @@ class StopAtDiscrepancy(StoppingRule):
     by default, with b of order ``log n`` if ``2 zeta + gamma <= 1`` and 1 otherwise (Lin and
     Cevher, 2018, *Kernel conjugate gradient methods with random projections*, equations 24 to 26,
     up to their constants: :func:`mercer.rates.krylov_rates.discrepancy`). Residuals are in units of
-    the standard deviation of y. With several outputs, each stops separately.
+    the root mean square of y, as the paper's bound on E y^2 asks: of ``y - mean(y)`` if the model
+    has an intercept, which is its standard deviation, and of y itself if not. With several outputs,
+    each stops separately.
 
     Parameters
     ----------
@@ -193,7 +198,7 @@ class StopAtDiscrepancy(StoppingRule):
         return StopAtDiscrepancy(tau, self.zeta, self.gamma)
 
     @property
-    def counts_rows(self) -> bool:  # type: ignore[override]
+    def counts_rows(self) -> bool:
         """Whether tau follows from the number of rows."""
         return self.tau is None
 

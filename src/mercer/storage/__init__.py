@@ -3,9 +3,8 @@
 It is shared by models, checkpoints, label sheets and the command line.
 """
 
-from mercer.storage.atomic import atomic_path, write_json, write_together
-from mercer.storage.checksums import record_checksum
 from mercer.storage.codec import Decoder, Encoder, load_value, save_value
+from mercer.storage.files import atomic_path, check_regular, write_json, write_together
 from mercer.storage.fingerprints import (
     fingerprint,
     fingerprint_rows,
@@ -13,15 +12,30 @@ from mercer.storage.fingerprints import (
     fingerprint_unordered,
     input_identity,
 )
-from mercer.storage.formula_text import ESCAPE, escaped, escaped_table, unescaped
 from mercer.storage.registry import LibraryRecords, Registry
-from mercer.storage.regular_files import check_regular
-from mercer.storage.table_files import TABLE_WRITERS, pyarrow, write_csv, write_table
-from mercer.storage.tensor_file import DamagedFileError, TensorFile, open_tensors, write_tensors
+from mercer.storage.tables import (
+    ESCAPE,
+    TABLE_WRITERS,
+    escaped,
+    escaped_table,
+    pyarrow,
+    unescaped,
+    write_csv,
+    write_table,
+)
+from mercer.storage.tensor_file import (
+    UNREADABLE,
+    DamagedFileError,
+    TensorFile,
+    open_tensors,
+    record_checksum,
+    write_tensors,
+)
 
 __all__ = [
     "ESCAPE",
     "TABLE_WRITERS",
+    "UNREADABLE",
     "DamagedFileError",
     "Decoder",
     "Encoder",

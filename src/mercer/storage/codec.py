@@ -270,7 +270,10 @@ def save_value(value: Any, path: Path, registry: Registry, file: str, owner: str
     """Write one value and its arrays to a file; ``owner`` says what the value belongs to."""
     encoder = Encoder(registry, file)
     document = {"value": encoder.value(value, "value")}
-    write_tensors(path, document | ({"owner": owner} if owner else {}), encoder.tensors)
+    document |= {"owner": owner} if owner else {}
+    write_tensors(
+        path, document, encoder.tensors, lambda partial: load_value(partial, registry, owner)
+    )
 
 
 def load_value(path: Path, registry: Registry, owner: str = "") -> Any:

@@ -18,7 +18,7 @@ from mercer.validation import closest
 _NUMBER = (Real, "a number")
 _WHOLE = (Integral, "an integer")
 #: Required types of data class fields, by annotation; other fields are checked later.
-_FIELDS: dict[str, tuple[Any, str]] = {
+FIELD_TYPES: dict[str, tuple[Any, str]] = {
     "int": _WHOLE,
     "float": _NUMBER,
     "float | None": ((Real, type(None)), "a number or null"),
@@ -38,11 +38,11 @@ _FIELDS: dict[str, tuple[Any, str]] = {
 }
 
 
-def parameter_names(cls: type) -> list[str]:
+def parameter_names(cls: type[Any]) -> list[str]:
     """Return the constructor parameters of a data class or a scikit-learn estimator."""
     if is_dataclass(cls):
         return [field.name for field in fields(cls)]
-    names: list[str] = cls._get_param_names()  # type: ignore[attr-defined]
+    names: list[str] = cls._get_param_names()
     return names
 
 
@@ -88,7 +88,7 @@ class Registry:
                 )
         if is_dataclass(cls):
             for field in fields(cls):
-                kind, words = _FIELDS.get(str(field.type), (object, ""))
+                kind, words = FIELD_TYPES.get(str(field.type), (object, ""))
                 value = values.get(field.name)
                 if field.name in values and not _is(value, kind):
                     raise DamagedFileError(

@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array, Rows
+from mercer.storage.state import Numbers, Sizes, State
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+def _vector(name: str, dtype: str) -> Numbers:
+    return Numbers(
+        name,
+        kind="iu",
+        rule=(f"must be {dtype}", lambda values: values.dtype == dtype),
+        must=f"the {name} of rows must be a vector of {dtype}",
+    )
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,7 @@ class RowMultiset:
     (3, 2, 1)
     """
 
+    state = State(fingerprints=_vector("fingerprints", "uint64"), counts=_vector("counts", "int64"))
     fingerprints: Array  # (u,) uint64
     counts: Array  # (u,) int64
 
@@ -41,12 +52,12 @@ class RowMultiset:
     def union(cls, parts: Iterable[RowMultiset]) -> RowMultiset:
         """Return the rows of all parts."""
         every = [cls.of(np.zeros(0)), *parts]
-        found, where = np.unique(
+        distinct, where = np.unique(
             np.concatenate([part.fingerprints for part in every]), return_inverse=True
         )
-        counts = np.zeros(len(found), dtype=np.int64)
+        counts = np.zeros(len(distinct), dtype=np.int64)
         np.add.at(counts, where, np.concatenate([part.counts for part in every]))
-        return cls(found, counts)
+        return cls(distinct, counts)
 
     @property
     def total(self) -> int:
@@ -74,14 +85,8 @@ class RowMultiset:
         there = np.where(self.fingerprints[at] == other.fingerprints, self.counts[at], 0)
         return int(np.maximum(other.counts - there, 0).sum())
 
-    def check_state(self) -> None:
+    def check_restored(self, sizes: Sizes) -> None:
         """Raise ValueError unless fingerprints increase, with a positive count each."""
-        for name, values, dtype in (
-            ("fingerprints", self.fingerprints, np.uint64),
-            ("counts", self.counts, np.int64),
-        ):
-            if not isinstance(values, np.ndarray) or values.dtype != dtype or values.ndim != 1:
-                raise ValueError(f"the {name} of rows must be a vector of {dtype.__name__}")
         sorted_ = bool(np.all(self.fingerprints[1:] > self.fingerprints[:-1]))
         if len(self.fingerprints) != len(self.counts) or not sorted_ or np.any(self.counts < 1):
             raise ValueError("the fingerprints of rows must increase, with a positive count each")
@@ -102,21 +107,21 @@ def row_fingerprints(X: Rows, Y: Array, weight: Array | None = None) -> Array:
     """
     rows = X.shape[0]
     w = np.ones(rows) if weight is None else np.asarray(weight, dtype=np.float64)
-    found = np.zeros(rows, dtype=np.uint64)
+    hashes = np.zeros(rows, dtype=np.uint64)
     with np.errstate(over="ignore"):
         if hasattr(X, "tocsr"):
             sparse: Any = X.tocsr(copy=True)
             sparse.sum_duplicates()
             coordinates = sparse.tocoo()
-            np.add.at(found, coordinates.row, _hashed(coordinates.data, coordinates.col))
+            np.add.at(hashes, coordinates.row, _hashed(coordinates.data, coordinates.col))
         else:
             for number in range(X.shape[1]):
-                found += _hashed(X[:, number], number)
-        found = _mixed(found)
+                hashes += _hashed(X[:, number], number)
+        hashes = _mixed(hashes)
         for number in range(Y.shape[1]):
-            found = _mixed(found * _ODD + _hashed(Y[:, number], number))
-        found = _mixed(found * _ODD + _hashed(w, 0))
-    return found[w > 0]
+            hashes = _mixed(hashes * _ODD + _hashed(Y[:, number], number))
+        hashes = _mixed(hashes * _ODD + _hashed(w, 0))
+    return hashes[w > 0]
 
 
 def _hashed(values: Array, column: Any) -> Array:

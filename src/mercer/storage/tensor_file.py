@@ -5,26 +5,32 @@ contains no code. The document is an entry of the header's metadata, and so are 
 of every array, without which nothing is read. The format is simple enough to be implemented here,
 so that checkpoints and models need no further package; the ``safetensors`` package can read the
 files, and copy them with their metadata.
+
+Checksums are BLAKE2b with 256 bits (Aumasson, Neves, Wilcox-O'Hearn and Winnerlein 2013, RFC 7693).
+``c(array) = H([name, dtype, shape] || bytes)`` binds the contents of an array to what it is, so
+that arrays of equal shape cannot be exchanged; ``c(whole) = H(document || c(array) by name)``
+covers everything that a reader of the file uses. Checksums find damage. They are no signature:
+whoever writes a file can write its checksums as well.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.storage.atomic import atomic_path
-from mercer.storage.checksums import array_checksum, holds, seal
-from mercer.storage.regular_files import open_regular
+from mercer.storage.files import atomic_path, open_regular
 
 Json: TypeAlias = Any
 
@@ -32,6 +38,8 @@ Json: TypeAlias = Any
 KEY = "mercer"
 #: The key of the checksums in the metadata.
 CHECKSUMS = "mercer_checksums"
+#: The name of the algorithm in files.
+ALGORITHM = "blake2b-256"
 #: The longest header in bytes, as in the safetensors package: what claims more is not read.
 LONGEST_HEADER = 100_000_000
 METADATA = "__metadata__"
@@ -53,12 +61,21 @@ DTYPES = {
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
+#: What a file whose contents do not fit together can raise while it is read.
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
+
+
 class DamagedFileError(ValueError):
     """A file is invalid; the message says why, and the caller adds the file name."""
 
 
-def write_tensors(path: Path, document: Json, tensors: Mapping[str, Array]) -> None:
-    """Write a document and its arrays atomically.
+def write_tensors(
+    path: Path,
+    document: Json,
+    tensors: Mapping[str, Array],
+    read: Callable[[Path], object],
+) -> None:
+    """Write a document and its arrays atomically, once they have been read back.
 
     Parameters
     ----------
@@ -68,6 +85,8 @@ def write_tensors(path: Path, document: Json, tensors: Mapping[str, Array]) -> N
         Without NaN or infinity.
     tensors : dict of arrays
         Contiguous arrays of numbers or booleans.
+    read : function
+        What reads the file; if it fails, the file does not get its name.
     """
     text = json.dumps(document, allow_nan=False, ensure_ascii=False)
     metadata = {KEY: text}
@@ -93,11 +112,19 @@ def write_tensors(path: Path, document: Json, tensors: Mapping[str, Array]) -> N
             f"{path} cannot be written: its description takes {len(encoded):,} bytes of the "
             f"{LONGEST_HEADER:,} that a file may have: store fewer texts, such as names of classes"
         )
-    with atomic_path(path) as partial, partial.open("wb") as file:
-        file.write(struct.pack("<Q", len(encoded)))
-        file.write(encoded)
-        for name in order:
-            file.write(_content(tensors[name]))
+    with atomic_path(path) as partial:
+        with partial.open("wb") as file:
+            file.write(struct.pack("<Q", len(encoded)))
+            file.write(encoded)
+            for name in order:
+                file.write(_content(tensors[name]))
+        try:
+            read(partial)
+        except UNREADABLE as error:
+            raise ValueError(
+                f"{path} was not written, since it could not be read again: {error}. This is a "
+                f"fault of mercer: please report it, and pickle a model meanwhile"
+            ) from error
 
 
 def _content(array: Array) -> memoryview:
@@ -109,7 +136,7 @@ def _content(array: Array) -> memoryview:
 class TensorFile:
     """An open file: its document, and its arrays by name, each of which can be read once."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BufferedReader) -> None:
         self._file = file
         size = os.fstat(file.fileno()).st_size
         length = struct.unpack("<Q", file.read(8))[0] if size >= 8 else size
@@ -154,13 +181,13 @@ class TensorFile:
                 "it has no checksums: it was written by another program, or by a mercer before its "
                 "first release, whose files are not read; fit and save again"
             )
-        found = _parsed(text, "the entry of its checksums")
-        if not holds(document, found) or set(found["arrays"]) != set(self._places):
+        checksums = _parsed(text, "the entry of its checksums")
+        if not holds(document, checksums) or set(checksums["arrays"]) != set(self._places):
             raise DamagedFileError(
                 "its description does not have its checksum: it is damaged, or was changed after "
                 "it was written, so use another copy, or write it again"
             )
-        return dict(found["arrays"])
+        return dict(checksums["arrays"])
 
     def tensor(self, name: str) -> Array:
         """Return a copy of an array, whose checksum must be right."""
@@ -179,7 +206,7 @@ class TensorFile:
             ) from error
         self._file.seek(self._start + start)
         content = array.reshape(-1).view(np.uint8)
-        if self._file.readinto(content.data) != stop - start:  # type: ignore[attr-defined]
+        if self._file.readinto(content.data) != stop - start:
             raise DamagedFileError(f"the tensor {name!r} is truncated")
         if array_checksum(name, _NAMES[dtype], shape, content.data) != checksum:
             raise DamagedFileError(
@@ -218,12 +245,12 @@ def _place(name: str, entry: Json) -> tuple[np.dtype[Any], tuple[int, ...], int,
 
 def _parsed(text: str | bytes, what: str) -> dict[str, Json]:
     try:
-        found = json.loads(text, parse_constant=_refuse, object_pairs_hook=_object)
+        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"{what} is not JSON ({error})") from error
-    if not isinstance(found, dict):
-        raise DamagedFileError(f"{what} must be an object, got {type(found).__name__}")
-    return found
+    if not isinstance(value, dict):
+        raise DamagedFileError(f"{what} must be an object, got {type(value).__name__}")
+    return value
 
 
 def _refuse(constant: str) -> None:
@@ -232,13 +259,71 @@ def _refuse(constant: str) -> None:
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         raise ValueError("a name occurs twice")
-    return found
+    return entries
 
 
 def _not_safetensors(what: str) -> DamagedFileError:
     return DamagedFileError(
         f"it is not a safetensors file ({what}): it may be damaged or truncated, so write it again"
     )
+
+
+# Checksums.
+
+
+def array_checksum(name: str, dtype: str, shape: Sequence[int], content: Any) -> str:
+    """Return the checksum of an array: its name, dtype, shape and little-endian bytes.
+
+    >>> one = array_checksum("a", "U8", (2,), b"xy")
+    >>> one == array_checksum("a", "U8", (2,), b"xy"), one == array_checksum("b", "U8", (2,), b"xy")
+    (True, False)
+    """
+    digest = _hash(_canonical([name, dtype, [int(size) for size in shape]]))
+    digest.update(content)
+    return str(digest.hexdigest())
+
+
+def seal(document: str, arrays: Mapping[str, str]) -> str:
+    """Return the checksums of a file as text, from its document and the checksums of its arrays."""
+    whole = {"algorithm": ALGORITHM, "whole": _whole(document, arrays), "arrays": dict(arrays)}
+    return json.dumps(whole, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def holds(document: str, checksums: Mapping[str, Any]) -> bool:
+    """Return whether parsed checksums are those of the document.
+
+    >>> holds("{}", json.loads(seal("{}", {}))), holds("[]", json.loads(seal("{}", {})))
+    (True, False)
+    """
+    arrays = checksums.get("arrays")
+    if checksums.get("algorithm") != ALGORITHM or not isinstance(arrays, dict):
+        return False
+    if not all(isinstance(checksum, str) for checksum in arrays.values()):
+        return False
+    return bool(checksums.get("whole") == _whole(document, arrays))
+
+
+def record_checksum(record: Mapping[str, Any]) -> str:
+    """Return the checksum of a JSON record, in whatever order it is written.
+
+    >>> record_checksum({"a": 1, "b": 2}) == record_checksum({"b": 2, "a": 1})
+    True
+    """
+    return str(_hash(_canonical(record)).hexdigest())
+
+
+def _whole(document: str, arrays: Mapping[str, str]) -> str:
+    return str(_hash(_canonical([document, sorted(arrays.items())])).hexdigest())
+
+
+def _canonical(value: Any) -> bytes:
+    # Escapes in place of other characters: half a surrogate pair has bytes too.
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+def _hash(start: bytes) -> Any:
+    # The length first: the bytes that follow cannot be taken for a part of the description.
+    return hashlib.blake2b(len(start).to_bytes(8, "little") + start, digest_size=32)

@@ -12,7 +12,6 @@ from mercer.systems.decomposition import Decomposition, RowMap, Shifted
 from mercer.systems.direct import DirectSystem
 from mercer.systems.function_space import FunctionSystem
 from mercer.systems.iterated import KernelSystem, MatrixSystem
-from mercer.systems.left_out import LeftOut
 from mercer.systems.mean_of_shards import MeanOfShards, MeanSystem
 from mercer.systems.spectrum import Spectrum
 
@@ -25,7 +24,6 @@ __all__ = [
     "KernelProductSystem",
     "KernelProducts",
     "KernelSystem",
-    "LeftOut",
     "MatrixSystem",
     "MeanOfShards",
     "MeanSystem",

@@ -22,7 +22,6 @@ from mercer.symmetric import mirror_lower
 from mercer.systems.decomposition import Decomposition
 from mercer.systems.direct import DirectSystem
 from mercer.systems.iterated import KernelSystem
-from mercer.systems.left_out import ROUNDING, LeftOut, left_out_squares
 from mercer.systems.spectrum import Spectrum
 
 #: A weight that represents 0: the row has no influence on the fit.
@@ -159,73 +158,19 @@ class KernelMatrixSystem(DirectSystem):
         """Return what a fit stores to add rows or to resume."""
         return {"dual_rows": (self.Y, self.rows_weight)}
 
-    # -- errors on held-out rows
-
-    def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
-        """Return held-out mean squared errors of shape (folds, alphas, ...), by refitting."""
-        labels = self._dealt(n_splits, None, rng)
-        errors = np.full((n_splits, len(alphas), *self.units.shape[1:]), np.nan)
-        for fold in range(n_splits):
-            out, rest = np.flatnonzero(labels == fold), np.flatnonzero(labels != fold)
-            if len(out) == 0 or len(out) == np.count_nonzero(labels >= 0):
-                continue
-            part = KernelMatrixSystem(
-                self.K[np.ix_(rest, rest)],
-                self.Y[rest],
-                self.rows_weight[rest],
-                self.intercept,
-                cutoff=self.cutoff,
-            )
-            weight = self.rows_weight[out] / self.rows_weight[out].sum()
-            for column, alpha in enumerate(alphas):
-                a, constant = part.coefficients(part.by_spectrum(alpha))
-                fitted = self.K[np.ix_(out, rest)] @ a + constant
-                errors[fold, column] = weight @ (self.Y[out] - fitted) ** 2 @ self.units
-        return errors
-
-    def prepare_left_out(self, sample: int | None) -> None:
-        """Do nothing: eigenvectors are the only form of a kernel matrix."""
-
-    def left_out_errors(self, alphas: Array, sample: int | None, rng: np.random.Generator) -> Array:
-        """Return the mean leave-one-out squared error for every alpha.
-
-        All rows are used and ``sample`` is ignored: the eigenvectors give their leverages at no
-        cost.
-        """
-        spectrum = self.spectrum
-        filters = np.stack([spectrum.filter(alpha) for alpha in alphas], axis=1)
-        kept = spectrum.values[:, None] * filters  # s / (s + alpha)
-        leverage = spectrum.vectors**2 @ kept
-        if self.intercept:
-            leverage += (self.rows_weight / self.weight)[:, None]
-        centered = self.root[:, None] * (self.Y - self.mean_y)
-        rotated = spectrum.vectors.T @ centered
-        errors = np.zeros((len(self.Y), len(alphas), *self.units.shape[1:]))
-        for output in range(len(self.units)):
-            fitted = spectrum.vectors @ (kept * rotated[:, output : output + 1])
-            residual = (centered[:, output : output + 1] - fitted) / self.root[:, None]
-            unit = self.units[output : output + 1]
-            errors += left_out_squares(
-                residual[:, :, None], 1.0 - leverage, unit, ROUNDING["float64"]
-            )
-        return np.asarray(np.tensordot(self.rows_weight, errors, 1) / self.rows_weight.sum())
-
-    def left_out(self, alphas: Array, sample: int) -> LeftOut:
-        """Return the leave-one-out errors of all rows: a row takes its function with it."""
-        if self.cutoff:
-            return LeftOut(None, note="a cut-off has no shortcut for leave-one-out")
-        rows = int(np.count_nonzero(self._present))
-        errors = self.left_out_errors(alphas, None, np.random.default_rng(0))
-        return LeftOut(errors, rows, rows)
+    def of_rows(self, rows: Array) -> KernelMatrixSystem:
+        """Return the system of some rows, with their functions."""
+        block, weight = self.K[np.ix_(rows, rows)], self.rows_weight[rows]
+        return KernelMatrixSystem(block, self.Y[rows], weight, self.intercept, cutoff=self.cutoff)
 
     # -- iterations
 
     @property
-    def _present(self) -> Array:
+    def present(self) -> Array:
         """Weights, with 0 for rows that are excluded from the fit."""
         return np.where(self.rows_weight > ABSENT, self.rows_weight, 0.0)
 
-    def _dealt(self, folds: int, share: float | None, rng: np.random.Generator) -> Array:
+    def dealt(self, folds: int, share: float | None, rng: np.random.Generator) -> Array:
         """Return the fold of every row; -1 for rows excluded from the fit."""
         present = np.flatnonzero(self.rows_weight > ABSENT)
         labels = np.full(len(self.Y), -1)
@@ -238,19 +183,19 @@ class KernelMatrixSystem(DirectSystem):
 
     def at(self, alpha: float) -> KernelSystem:
         """Return the system of all rows for one alpha."""
-        return self.with_weight(self._present, alpha)
+        return self.with_weight(self.present, alpha)
 
-    def training_error(self, system: KernelSystem) -> ErrorOf:
+    def training_error(self) -> ErrorOf:
         """Return a function that computes the error of a solution on all rows."""
-        return self._error(self._present, system)
+        return self._error(self.present, self.at(0.0))
 
     def held_out(
         self, rule: Any, alpha: float, rng: np.random.Generator, labels: Array | None
     ) -> tuple[list[tuple[KernelSystem, ErrorOf]], Array]:
         """Return, for each fold, the system without it and its held-out error; and the folds."""
-        weight, found = self._present, []
+        weight, found = self.present, []
         if labels is None:
-            labels = self._dealt(rule.folds, rule.held_out, rng)
+            labels = self.dealt(rule.folds, rule.held_out, rng)
         for fold in range(rule.folds) if rule.held_out is None else [1]:
             out, rest = np.where(labels == fold, weight, 0), np.where(labels == fold, 0, weight)
             if out.any() and rest.any():

@@ -178,13 +178,13 @@ class ShardedKernelProducts:
     kernel : Kernel
         The fitted kernel.
     X : array of shape (n, d)
-        The rows of all shards, one after another.
+        The rows of all shards, by their numbers.
     precision : "float32" or "float64"
         Precision of fast products.
     """
 
     def __init__(self, rows: RowSet, kernel: Kernel, X: Array, precision: Precision) -> None:
-        self.precision = precision
+        self.precision, self._rows = precision, rows
         points = rows.share(X, "points")
         self._held = rows.hold(kernel_rows_of, kernel, points, rows.slices)
 
@@ -194,23 +194,25 @@ class ShardedKernelProducts:
         parts = self._held.map(
             kernel_product_of, V, precision, record="product", to_shard=count_numbers(V)
         )
-        return np.vstack(parts)
+        return self._rows.by_number(parts)
 
 
 @dataclass
 class KernelRows:
-    """The points of a shard and those of all shards."""
+    """The points of all shards, and which are those of a shard."""
 
     kernel: Kernel
     points: Array
-    own: slice
+    own: Array | slice
 
 
 def kernel_rows_of(
     shard: Shard, kernel: Kernel, points: Array, slices: dict[int, slice]
 ) -> KernelRows:
     """Return what a shard keeps for products with its rows of K: a task."""
-    return KernelRows(kernel, points, slices[shard.number])
+    return KernelRows(
+        kernel, points, slices[shard.number] if shard.origin is None else shard.origin
+    )
 
 
 def kernel_product_of(rows: KernelRows, V: Array, precision: Precision) -> Array:
@@ -239,6 +241,8 @@ class KernelProductSystem:
     offers = frozenset({"products"})
     #: Default tolerance of the relative error in f: tight, because the kernel is exact.
     tolerance = 1e-5
+    #: K is at least F F', so no eigenvalue of ``P^-1 A`` is below 1.
+    weakest = 1.0
 
     def __init__(
         self,
@@ -278,6 +282,15 @@ class KernelProductSystem:
         scaled = self._root * R
         known = self._scaled @ cho_solve(self._factor, self._scaled.T @ scaled)
         return np.asarray(self._root * (scaled - known))
+
+    def rounding(self, value: Array, sizes: Array) -> Array:
+        """Return what rounding adds to the squared error of each column, in the norm of K + N.
+
+        Each entry of K a is rounded by at most 2 eps ||a||, as a rule, and ``(K + N)^-1`` is at
+        most N^-1.
+        """
+        squares = (2.0 * np.finfo(np.float64).eps) ** 2 * np.einsum("ij,ij->j", sizes, sizes)
+        return np.asarray(squares * np.sum(self._root**2))
 
     def coefficients(self, value: Array) -> tuple[Array, Array]:
         """Return coefficients (n, k) with ``sum a = 0``, and the intercept (k,)."""

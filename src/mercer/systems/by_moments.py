@@ -16,12 +16,10 @@ import numpy as np
 
 from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array, ErrorOf, Solution, Status
-from mercer.moments import Moments, NormalEquations
+from mercer.moments import Moments, NormalEquations, Pass
 from mercer.systems.decomposition import RowMap
 from mercer.systems.direct import DirectSystem
-from mercer.systems.fold_errors import fold_errors
 from mercer.systems.iterated import MatrixSystem
-from mercer.systems.left_out import LeftOut
 
 #: Share of directions below float32 rounding that a fit can do without.
 FEW = 0.05
@@ -43,8 +41,8 @@ class MomentSystem(DirectSystem):
         matrix keeps those of the columns apart.
     cutoff : bool
         Whether alpha is an eigenvalue threshold instead of a penalty.
-    left_out : SecondPass or None
-        A second pass over the rows: ``(system, alphas, sample, rng)`` -> leave-one-out errors.
+    again : Pass or None
+        The rows, if they can be read again to leave some of them out.
     """
 
     offers = frozenset({"matrix", "steps"})
@@ -56,10 +54,10 @@ class MomentSystem(DirectSystem):
         intercept: bool,
         units: Array,
         cutoff: bool = False,
-        left_out: Any = None,
+        again: Pass | None = None,
     ) -> None:
         self.folds, self.basis, self.intercept = folds, basis, intercept
-        self.units, self.cutoff, self._left_out = units, cutoff, left_out
+        self.units, self.cutoff, self.again = units, cutoff, again
 
     @cached_property
     def whitener(self) -> Whitener:
@@ -114,16 +112,6 @@ class MomentSystem(DirectSystem):
         """Mean of y, zeros without an intercept."""
         return np.asarray(self.equations.mean_y)
 
-    @cached_property
-    def white_sums(self) -> Array:
-        """The sums of h, of h of labelled rows, and of h y' over all rows, in whitened coordinates.
-
-        Its shape is (r, 2 + k).
-        """
-        total = self.total
-        sums = [total.sum_h[:, None], total.target_sum_h[:, None], total.cross]
-        return self.whitener.vectors(np.hstack(sums))
-
     def coordinates_of(self, sums: Array) -> Array:
         """Return sums over rows, (M,) or (M, k), in the coordinates of the decomposition."""
         return self.decomposition.inward(self.whitener.vectors(sums))
@@ -162,42 +150,13 @@ class MomentSystem(DirectSystem):
         """Return what a fit stores to add rows or to resume."""
         return {"folds": list(self.folds)}
 
-    # -- errors on held-out rows
-
-    def fold_errors(self, n_splits: int, alphas: Array, rng: np.random.Generator) -> Array:
-        """Return held-out mean squared errors of shape (folds, alphas, ...), from moments only."""
-        return fold_errors(self, alphas)
-
-    def prepare_left_out(self, sample: int | None) -> None:
-        """Compute eigenvectors if leaving out ``sample`` rows (None: all) needs or repays them."""
-        if self._left_out is not None and self._left_out.needs_vectors(sample, self.whitener.size):
-            self.spectrum  # noqa: B018 - computed and kept
-
-    def left_out_errors(self, alphas: Array, sample: int | None, rng: np.random.Generator) -> Array:
-        """Return the mean leave-one-out squared error for every alpha."""
-        if self._left_out is None:
-            raise ValueError(
-                "leave-one-out needs a second pass over the rows, which are not available "
-                "after partial_fit: use selection='gcv', or a number for alpha"
-            )
-        return np.asarray(self._left_out(self, alphas, sample, rng))
-
-    def left_out(self, alphas: Array, sample: int) -> LeftOut:
-        """Return the errors of rows left out together with the landmarks at them."""
-        if self.cutoff:
-            return LeftOut(None, note="a cut-off has no shortcut for leave-one-out")
-        if self._left_out is None:
-            return LeftOut(None, note="the rows cannot be read again")
-        found: LeftOut = self._left_out.with_landmarks(self, alphas, sample)
-        return found
-
     # -- iterations
 
     def at(self, alpha: float) -> MatrixSystem:
         """Return the system of all rows for one alpha."""
         return self.iterated(self.equations, alpha)
 
-    def training_error(self, system: MatrixSystem) -> ErrorOf:
+    def training_error(self) -> ErrorOf:
         """Return a function that computes the error of a solution on all rows."""
         return self._error(self.total, self.equations)
 

@@ -10,15 +10,23 @@ vector per step.
 from __future__ import annotations
 
 import operator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Solution
 from mercer.engines import count_numbers
 from mercer.moments.products import product_of, vector_sums_of
 from mercer.rows.rowset import Placed
+from mercer.systems.preconditioners import LandmarkPreconditioner, SamplePreconditioner
 from mercer.validation import check_total_weight
+
+#: Random vectors that estimate the trace of an inverse.
+PROBES = 8
+#: Errors of rounding are taken to be so many times as large as they usually are.
+MARGIN = 2.0
 
 
 class ProductSystem:
@@ -48,14 +56,14 @@ class ProductSystem:
     def __init__(
         self,
         products: Placed,
-        basis: Any,
+        basis: BasisTransformer,
         alpha: float,
         intercept: bool,
-        preconditioner: Any,
+        preconditioner: SamplePreconditioner | LandmarkPreconditioner,
         keeps_values: bool = False,
     ) -> None:
         total = products.sum(vector_sums_of, operator.add, label="rows", record="sums")
-        sums, self._between = total.joined()
+        sums, self.between = total.joined()
         check_total_weight(sums.weight)
         self.products, self.basis, self.alpha = products, basis, alpha
         self.sums, self.intercept = sums, intercept
@@ -86,11 +94,44 @@ class ProductSystem:
             to_shard=count_numbers(V),
             light=True,
         )
-        if len(self._between):
-            image = image + self._between.T @ (self._between @ V)
+        if len(self.between):
+            image = image + self.between.T @ (self.between @ V)
         image = image / self.weight
         image -= np.outer(self.mean_h, self.mean_h @ V)
         return np.asarray(image + self.penalty(V, exact))
+
+    @property
+    def weakest(self) -> float:
+        """The eigenvalue of ``P^-1 A`` for functions that neither the rows nor the sample show."""
+        return float(self.precondition.weakest) if self.alpha else 1.0
+
+    def rounding(self, value: Array, sizes: Array) -> Array:
+        """Return what rounding adds to the squared error of each column, in the norm of A.
+
+        With values h + e, where e are independent errors of deviation s, ``A c - b`` changes by
+        ``sum_i (h_i e_i'c - e_i (y_i - f_i)) / n``. The first part is a projection of errors s
+        ||c|| of f; the second is of size ``s rms(y - f) / root n`` in every direction. Sums over
+        rows, ``alpha Gamma c`` and ``m'c`` are rounded in float64.
+        """
+        sums = MARGIN * np.finfo(np.float64).eps
+        values = MARGIN * self.precondition.rounding
+        f_square = np.maximum(np.einsum("ij,ij->j", value, self.b), 0.0)
+        left = np.maximum(self.target_square - f_square, 0.0)
+        trace, mean = self._inverse_sizes
+        projected = values**2 + sums**2 * (1.0 + mean)
+        spread = values**2 * left / self.sums.rows + sums**2 * self.target_square
+        squares = np.einsum("ij,ij->j", sizes, sizes)
+        spread += (sums * self.alpha) ** 2 * squares
+        return np.asarray(projected * squares + spread * trace)
+
+    @cached_property
+    def _inverse_sizes(self) -> tuple[float, float]:
+        """The trace of ``A^-1`` (Hutchinson, 1990), and ``m' A^-1 m``: at most, by P^-1."""
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(self.b), PROBES))
+        probes = np.column_stack([signs, self.mean_h])
+        sizes = np.einsum("ij,ij->j", probes, self.precondition(probes))
+        sizes /= max(self.weakest, np.finfo(np.float64).eps)
+        return float(sizes[:-1].mean()), float(sizes[-1])
 
     def penalty(self, V: Array, exact: bool) -> Array | float:
         """Return ``alpha Gamma V``."""

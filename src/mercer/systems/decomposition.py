@@ -1,25 +1,17 @@
-"""What a matrix is brought into so that every alpha is cheap: eigenvectors, or a band.
+"""What a matrix is brought into, so that every alpha is cheap: eigenvectors, or three diagonals.
 
-.. math:: A = U \\operatorname{diag}(s) U' \\qquad\\text{or}\\qquad A = Q B Q'
+.. math:: A = U \\operatorname{diag}(s) U' \\qquad\\text{or}\\qquad A = Q T Q'
 
-Choosing alpha asks for solutions, traces and quadratic forms of ``(A + alpha)^-1``, which a band
-form gives at a third of the cost of eigenvectors.
+Choosing alpha asks for solutions, traces and quadratic forms of ``(A + alpha)^-1``, which a
+tridiagonal form gives at a third of the cost of eigenvectors.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from scipy.linalg import lapack
-
 from mercer.bases import Whitener
 from mercer.contracts import Array, Penalty
-from mercer.engines import available_cores, blas_threads
-from mercer.systems.band_form import BandForm
-
-#: From this size on, a band form is faster than an eigendecomposition.
-BAND_FROM = 600
 
 
 class Shifted(Protocol):
@@ -98,28 +90,3 @@ class Decomposition(Protocol):
 
     def for_rows(self, whitener: Whitener, precision: str) -> RowMap:
         """Return the map of rows of summed functions to these coordinates."""
-
-
-def band_form(A: Array, b: Array) -> BandForm | None:
-    """Return the band form of A if it pays; None if A is small, or singular up to rounding.
-
-    The eigendecomposition drops directions below rounding, for which their vectors are needed. No
-    direction is dropped if A is positive definite by more than rounding.
-    """
-    if not may_pay(len(A)):
-        return None
-    with blas_threads(available_cores()):
-        raised = np.array(A, order="F")
-        raised[np.diag_indices_from(raised)] -= rounding(A)
-        _, info = lapack.dpotrf(raised, lower=1, overwrite_a=1, clean=0)
-    return BandForm.of(np.array(A), b) if info == 0 else None
-
-
-def may_pay(size: int) -> bool:
-    """Return whether a band form pays for a matrix of this size, if it is not singular."""
-    return size >= BAND_FROM
-
-
-def rounding(A: Array) -> float:
-    """Return an upper bound of the level at which eigenvalues of A are rounding."""
-    return 4 * np.finfo(float).eps * len(A) * max(0.0, float(np.trace(A)))

@@ -8,9 +8,12 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mercer.contracts import Array, Penalty
-from mercer.systems.band_form import BandForm
-from mercer.systems.decomposition import Decomposition, band_form, may_pay
+from mercer.systems.decomposition import Decomposition
 from mercer.systems.spectrum import Spectrum
+from mercer.systems.tridiagonal import Tridiagonal
+
+#: From this size on, a tridiagonal form is faster than an eigendecomposition, whatever it is for.
+TRIDIAGONAL_FROM = 600
 
 
 def safe_factor(A: Array, alpha: float) -> Array | None:
@@ -72,20 +75,14 @@ class DirectSystem:
     @cached_property
     def decomposition(self) -> Decomposition:
         """The cheapest form of A in which every alpha is cheap."""
-        reduced = None if self.cutoff or self.has_spectrum else band_form(self.A, self.b)
-        return self.spectrum if reduced is None else reduced
+        if self.cutoff or self.has_spectrum or len(self.A) < TRIDIAGONAL_FROM:
+            return self.spectrum
+        return Tridiagonal.of_regular(self.A, self.b) or self.spectrum
 
     @property
     def has_decomposition(self) -> bool:
         """Whether a form in which every alpha is cheap is already computed."""
         return self.has_spectrum or "decomposition" in self.__dict__
-
-    @property
-    def may_have_band_form(self) -> bool:
-        """Whether A is reduced to a band, or large enough for one that has not been tried."""
-        if self.has_decomposition:
-            return isinstance(self.decomposition, BandForm)
-        return not self.cutoff and may_pay(len(self.A))
 
     def cholesky(self, alpha: float) -> Array | None:
         """Solve by Cholesky, or return None if A + alpha I is not safely positive definite."""

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Reading, Rows
-from mercer.engines import Lanes
+from mercer.engines import in_order
 from mercer.moments import Workspace
 from mercer.moments.by_fold import share_functions
 from mercer.rows.rowset import RowSet
@@ -51,7 +50,7 @@ def leverage_of_rows(
         label="scores",
         record="scores",
     )
-    found = np.concatenate(parts)
+    found = rows.by_number(parts)
     if not basis.projects:
         return RowLeverage(found[:, 0], None)
     return RowLeverage(found[:, 0], _residual(found[:, 1], found[:, 2]))
@@ -68,49 +67,33 @@ def _residual(explained: Array, norms: Array) -> Array:
     return np.where(share > -2.0 * share.min(initial=0.0), residual, 0.0)
 
 
-class _Scores:
-    """Scores of blocks; the accumulator of one thread."""
-
-    def __init__(self, basis: BasisTransformer, directions: Array, inverse: Array) -> None:
-        precision = basis.precision_
-        self.basis = basis
-        self.found: dict[int, Array] = {}
-        self._directions = directions.astype(precision)
-        self._root = np.sqrt(inverse).astype(precision)
-        self._workspace = Workspace(basis.size, precision)
-
-    def add(self, start: int, X: Rows) -> None:
-        rows = X.shape[0]
-        H = self.basis.orthogonalized(X, self._workspace.block(rows))
-        G = H @ self._directions
-        columns = []
-        if self.basis.projects:
-            columns = [np.einsum("ij,ij->i", G, G, dtype=np.float64), self.basis.kernel_.diag(X)]
-        G *= self._root
-        scores = np.einsum("ij,ij->i", G, G, dtype=np.float64)
-        self.found[start] = np.column_stack([scores, *columns])
-
-
 def leverage_of(
     shard: Shard, basis: BasisTransformer, reading: Reading, directions: Array, inverse: Array
 ) -> Array:
     """Task: return the scores of a shard's rows; the projected and the whole squared norms too."""
-    done = 0
+    precision, source, done = basis.precision_, shard.source, 0
+    T, root = directions.astype(precision), np.sqrt(inverse).astype(precision)
 
-    def pieces() -> Iterator[tuple[int, Any]]:
-        source = shard.source
+    def pieces() -> Iterator[Rows]:
         for block in source.blocks(reading.block_rows):
             check_finite(block.X, start=block.start, names=source.feature_names)
-            yield block.start, block.X
+            yield block.X
 
-    def report(piece: tuple[int, Any]) -> None:
+    def scores(workspace: Workspace, X: Rows) -> Array:
+        G = basis.orthogonalized(X, workspace.block(X.shape[0])) @ T
+        columns = []
+        if basis.projects:
+            columns = [np.einsum("ij,ij->i", G, G, dtype=np.float64), basis.kernel_.diag(X)]
+        G *= root
+        return np.column_stack([np.einsum("ij,ij->i", G, G, dtype=np.float64), *columns])
+
+    def report(X: Rows) -> None:
         nonlocal done
-        done += piece[1].shape[0]
+        done += X.shape[0]
         shard.report("scores", done)
 
     with shard.naming():
-        lanes = Lanes(lambda: _Scores(basis, directions, inverse), reading.lanes).run(
-            pieces(), lambda scores, piece: scores.add(*piece), report
+        parts = in_order(
+            lambda: Workspace(basis.size, precision), pieces(), scores, reading.lanes, report
         )
-    found = {start: part for lane in lanes for start, part in lane.found.items()}
-    return np.concatenate([found[start] for start in sorted(found)])
+    return np.concatenate(parts)

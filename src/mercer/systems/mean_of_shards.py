@@ -300,7 +300,7 @@ def system_of(
     if within:
         with shard.naming():
             targets = targets.pairs_within(shard.source)
-    (moments,) = moments_of(shard, targets, basis, reading, 0)
+    (moments,) = moments_of(shard, targets, basis, reading)
     if isinstance(moments, PartialMoments):
         moments = moments.moments
     mass = targets.share(moments.weight) if within else None
@@ -325,7 +325,7 @@ def means_of(system: ShardSystem) -> Array:
     return system.means
 
 
-def model_of_system(system: Any) -> Array:
+def model_of_system(system: ShardSystem) -> Array:
     """Task: return the shard's own solution."""
     model: Array = system.model
     return model

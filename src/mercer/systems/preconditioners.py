@@ -16,13 +16,14 @@ where all eigenvalues of the matrix in parentheses are at least lambda', so that
 
 from __future__ import annotations
 
-from typing import Any
+import copy
 
 import numpy as np
 import scipy.sparse
 from scipy.linalg import blas, lapack
 
-from mercer.contracts import Array, Reading, Rows, Targets
+from mercer.bases import BasisTransformer, Landmarks
+from mercer.contracts import Array, Precision, Reading, Rows, Targets
 from mercer.engines.memory import large_array
 from mercer.moments.products import padded_columns
 from mercer.rows.checked import checked_blocks
@@ -37,6 +38,8 @@ COARSE = 1e-5
 #: If all pivots of Gamma, relative to the largest, are above this, values of other rows are
 #: whitened; smaller ones magnify their rounding.
 WHITENED = 1e-7
+#: Rows at which values of both precisions are compared.
+COMPARED = 64
 #: Rows of the sample, and of the Gram matrix, processed at a time.
 BLOCK = 1024
 #: Share of K(x, x) / n' that is added to the penalty of the sample; ten times as much, up to so
@@ -68,11 +71,15 @@ class SamplePreconditioner:
     ----------
     factor : array of shape (M, M) or None
         The Cholesky factor in its lower triangle; None if all attempts failed.
+    weakest : float
+        ``lambda / lambda'``: what P^-1 makes of the system where S' and S have nothing.
+    rounding : float
+        The root mean square rounding of values, at some rows.
     """
 
     def __init__(
         self,
-        basis: Any,
+        basis: BasisTransformer,
         X: Rows,
         weight: Array | None,
         alpha: float,
@@ -80,7 +87,7 @@ class SamplePreconditioner:
         whole: bool,
         attempts: int = 12,
     ) -> None:
-        self.basis = basis
+        self.basis, self.rounding = basis, value_rounding(basis, X[:COMPARED])
         n_rows = X.shape[0]
         total = float(n_rows if weight is None else weight.sum())
         S, sum_h = _sample_moments(basis, X, weight)
@@ -88,7 +95,8 @@ class SamplePreconditioner:
         penalty = alpha + (0.0 if whole else unseen)
         P = S.astype(np.float64 if basis.size <= WIDE else np.float32, copy=False)
         mean = sum_h / total if intercept else np.zeros_like(sum_h)
-        self.factor = _factored(basis, P, total, mean, penalty, attempts)
+        self.factor, penalty = _factored(basis, P, total, mean, penalty, attempts)
+        self.weakest = alpha / penalty if penalty else 1.0
 
     def __call__(self, R: Array) -> Array:
         """Return ``P^-1 R``."""
@@ -118,11 +126,15 @@ class LandmarkPreconditioner:
     ----------
     factor : array of shape (M, M) or None
         The Cholesky factor of Gamma; None if all attempts failed.
+    weakest : float
+        ``lambda / lambda'``: what P^-1 makes of the system where S' and S have nothing.
+    rounding : float
+        The root mean square rounding of values, at some rows.
     """
 
     def __init__(
         self,
-        basis: Any,
+        basis: Landmarks,
         alpha: float,
         intercept: bool,
         attempts: int = 1,
@@ -146,12 +158,14 @@ class LandmarkPreconditioner:
         else:
             self.factor = None
             return
+        points = None if basis.kernel_.pairwise else basis.landmarks_[:: -(-basis.size // COMPARED)]
+        self.rounding = value_rounding(basis, points)
         # Factors may be coarse, but P must be the same matrix whenever it is applied.
         self._inner, self.factor = _widened(inner), _widened(self.factor)
 
     def _inner_matrix(
         self,
-        basis: Any,
+        basis: BasisTransformer,
         alpha: float,
         intercept: bool,
         X: Rows | None,
@@ -174,11 +188,13 @@ class LandmarkPreconditioner:
         inner /= number
         if intercept:  # or the constants, which A does not see, would take many steps to leave out
             inner = rank_one(-1.0, total / number, a=inner, lower=1, overwrite_a=1)
-        np.einsum("ii->i", inner)[...] += alpha + unseen * UNSEEN * trace / number
+        penalty = alpha + unseen * UNSEEN * trace / number
+        self.weakest = alpha / penalty
+        np.einsum("ii->i", inner)[...] += penalty
         return np.asarray(inner)
 
     def _with_rows(
-        self, inner: Array, basis: Any, X: Rows, weight: Array | None
+        self, inner: Array, basis: BasisTransformer, X: Rows, weight: Array | None
     ) -> tuple[Array, Array]:
         """Add ``L^-1 H'H L^-T`` to the lower triangle of a matrix; return also ``L^-1 H'1``."""
         assert self.factor is not None
@@ -209,6 +225,24 @@ class LandmarkPreconditioner:
         return np.asarray(found[:, :outputs])
 
 
+def value_rounding(basis: BasisTransformer, X: Rows | None) -> float:
+    """Return the root mean square rounding of ``h_j(x)`` in the precision of the basis.
+
+    That of float32 is measured, if there are rows, and float64 has as many units in the last place.
+    """
+    eps: dict[Precision, float] = {"float32": 2.0**-23, "float64": 2.0**-52}
+    units = 1.0 / np.sqrt(12)
+    if X is not None:
+        values = []
+        for name in eps:
+            same = copy.copy(basis)
+            same.precision_ = name
+            same.bind()
+            values.append(same.evaluate(X))
+        units = float(np.sqrt(np.mean((values[1] - values[0]) ** 2))) / eps["float32"]
+    return float(units * eps[basis.precision_])
+
+
 def _widened(matrix: Array) -> Array:
     """Return a matrix in float64 and Fortran order."""
     if matrix.dtype == np.float64:
@@ -218,7 +252,7 @@ def _widened(matrix: Array) -> Array:
     return wide.T
 
 
-def _coarse_factor(basis: Any) -> Array | None:
+def _coarse_factor(basis: Landmarks) -> Array | None:
     """Return the Cholesky factor of Gamma in float32, or None if that is too coarse."""
     factor, info = lapack.spotrf(basis.fast_gram().T, lower=1, overwrite_a=1, clean=1)
     pivots = factor.diagonal() ** 2
@@ -240,7 +274,7 @@ def _shifted_factor(gram: Array, attempts: int) -> Array | None:
     return None
 
 
-def _sample_moments(basis: Any, X: Rows, weight: Array | None) -> tuple[Array, Array]:
+def _sample_moments(basis: BasisTransformer, X: Rows, weight: Array | None) -> tuple[Array, Array]:
     """Return the lower triangle of S and the sum of h, both of orthogonalized functions."""
     single = basis.precision_ == "float32"
     syrk = blas.ssyrk if single else blas.dsyrk
@@ -259,29 +293,30 @@ def _sample_moments(basis: Any, X: Rows, weight: Array | None) -> tuple[Array, A
 
 
 def _factored(
-    basis: Any, S: Array, total: float, mean: Array, penalty: float, attempts: int
-) -> Array | None:
-    """Return the Cholesky factor of ``S / total - mean mean' + penalty Gamma``.
+    basis: BasisTransformer, S: Array, total: float, mean: Array, penalty: float, attempts: int
+) -> tuple[Array | None, float]:
+    """Return the Cholesky factor of ``S / total - mean mean' + penalty Gamma``, and the penalty.
 
     The diagonal shift grows if rounding requires it; the last attempt overwrites S.
     """
     factorize = lapack.dpotrf if S.dtype == np.float64 else lapack.spotrf
     for attempt in range(attempts):
+        used = penalty * 4**attempt
         P = S if attempt == attempts - 1 else S.copy(order="F")
         upper = P.T  # contiguous rows; the other triangle is never read
         for start in range(0, len(P), BLOCK):
             rows, rest = slice(start, start + BLOCK), slice(start, None)
             upper[rows, rest] /= upper.dtype.type(total)
             upper[rows, rest] -= np.outer(mean[rows], mean[rest])
-            upper[rows, rest] += (penalty * 4**attempt) * basis.orthogonalized_gram(rows)
+            upper[rows, rest] += used * basis.orthogonalized_gram(rows)
         if attempt:
             # Dependent functions have no penalty of their own either.
             diagonal = np.einsum("ii->i", P)
             diagonal += diagonal * (np.finfo(P.dtype).eps * 10 ** (attempt - 1))
         factor, info = factorize(P, lower=1, overwrite_a=1, clean=0)
         if info == 0:
-            return np.asarray(factor)
-    return None
+            return np.asarray(factor), used
+    return None, penalty
 
 
 def sample_rows(
@@ -290,8 +325,7 @@ def sample_rows(
     """Return a sample of all rows, with their weights (None: equal weights)."""
     wanted = rows.split_indices(uniform_indices(rows.n_rows, number, rng))
     parts = rows.map(sample_of, targets, reading, wanted, label="sample", record="sample")
-    parts = [part for part in parts if part[0] is not None]
-    sampled = [X for X, _ in parts]
+    sampled = [X for X, _ in parts if X is not None]
     weights = [weight for _, weight in parts if weight is not None]
     weight = np.concatenate(weights) if weights else None
     if weight is not None and not weight.sum() > 0:

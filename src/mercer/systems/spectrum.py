@@ -13,10 +13,7 @@ from scipy.linalg import eigh
 
 from mercer.bases import Whitener
 from mercer.contracts import Array, Penalty
-from mercer.engines import available_cores, blas_threads
-
-#: From this size on, the eigendecomposition runs on all cores.
-THREADED = 1000
+from mercer.engines import threads_for
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,7 @@ class Spectrum:
         """Decompose A; it may be overwritten."""
         if A.size == 0:
             return cls(np.zeros(0), np.zeros((0, 0)), np.zeros((0, b.shape[1])), cutoff)
-        # For a small matrix more threads save nothing, and on a busy machine they cost a lot.
-        with blas_threads(available_cores() if len(A) >= THREADED else 1):
+        with threads_for(len(A)):
             values, vectors = eigh(A, driver="evd", overwrite_a=True, check_finite=False)
         floor = max(-2.0 * values[0], 4 * np.finfo(float).eps * len(values) * values[-1])
         return cls(np.where(values > floor, values, 0.0), vectors, vectors.T @ b, cutoff)

@@ -14,15 +14,16 @@ from mercer.testing.basis_checks import BASIS_CHECKS, check_basis
 from mercer.testing.combination_checks import COMBINATION_CHECKS, check_combination
 from mercer.testing.engine_checks import ENGINE_CHECKS, check_engine
 from mercer.testing.kernel_checks import KERNEL_CHECKS, check_kernel
-from mercer.testing.solver_checks import SOLVER_CHECKS, check_solver
+from mercer.testing.parameter_checks import PARAMETER_CHECKS, check_parameter
+from mercer.testing.solver_checks import SOLVER_CHECKS, SYSTEM_CHECKS, check_solver, check_system
 from mercer.testing.source_checks import SOURCE_CHECKS, check_source
-from mercer.testing.system_checks import SYSTEM_CHECKS, check_system
 
 __all__ = [
     "BASIS_CHECKS",
     "COMBINATION_CHECKS",
     "ENGINE_CHECKS",
     "KERNEL_CHECKS",
+    "PARAMETER_CHECKS",
     "SOLVER_CHECKS",
     "SOURCE_CHECKS",
     "SYSTEM_CHECKS",
@@ -30,6 +31,7 @@ __all__ = [
     "check_combination",
     "check_engine",
     "check_kernel",
+    "check_parameter",
     "check_solver",
     "check_source",
     "check_system",

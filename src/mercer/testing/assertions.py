@@ -1,12 +1,24 @@
-"""How a check fails: an AssertionError that names the property, the numbers, and what to try."""
+"""How a check fails, and the rows and fits that checks share.
+
+A check raises an AssertionError that names the property, the numbers, and what to try.
+"""
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
 
+from mercer.bases import BasisTransformer
+from mercer.combine import Combination
 from mercer.contracts import Array, Rows
+from mercer.estimators import KernelRegressor
+from mercer.kernels import Gaussian, Kernel
+from mercer.solvers import BaseSolver
 
 
 def named(part: Any) -> str:
@@ -29,7 +41,9 @@ def require(holds: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def require_close(got: Any, wanted: Any, tolerance: float, what: str, hint: str) -> None:
+def require_close(
+    got: ArrayLike, wanted: ArrayLike, tolerance: float, what: str, hint: str
+) -> None:
     """Compare arrays: ``|got - wanted| <= tolerance``, with equal shapes.
 
     ``what`` says what must be equal to what, ``hint`` what to try.
@@ -81,7 +95,55 @@ def require_same(got: Any, wanted: Any, what: str, hint: str) -> None:
         )
 
 
-def largest(*values: Any) -> float:
+def require_error(
+    call: Callable[[], object], error: type[Exception] | tuple[type[Exception], ...], message: str
+) -> None:
+    """Raise an AssertionError with the message unless a call raises such an error.
+
+    >>> require_error(lambda: [][0], KeyError, "no key must be a KeyError")
+    Traceback (most recent call last):
+    IndexError: list index out of range
+    """
+    try:
+        call()
+    except error:
+        return
+    raise AssertionError(message)
+
+
+def require_blocks(
+    function: Callable[[Array], Array],
+    X: Array,
+    wanted: Array,
+    tolerance: float,
+    what: str,
+    own: str = "row",
+) -> None:
+    """Compare what a function makes of blocks of rows with what it made of all of them."""
+    for rows in (1, 7):
+        parts = [function(X[start : start + rows]) for start in range(0, len(X), rows)]
+        require_close(
+            np.concatenate(parts),
+            wanted,
+            tolerance,
+            f"{what} in blocks of {rows} rows must be that of all rows at once",
+            f"a value may depend on its own {own} only",
+        )
+
+
+def require_copies(part: Combination | BaseSolver) -> None:
+    """Check that clones and pickles of a part have its parameters, which are valid."""
+    name, shown = named(part), repr(part.get_params())
+    for what, copy in (("clone", clone(part)), ("pickle", pickle.loads(pickle.dumps(part)))):
+        require(
+            repr(copy.get_params()) == shown,
+            f"a {what} of {name} must have its parameters {shown}, got {copy.get_params()!r}; "
+            f"__init__ must store its arguments under their own names, and nothing else",
+        )
+    part.check()
+
+
+def largest(*values: ArrayLike) -> float:
     """Return the largest magnitude in some arrays, at least the smallest positive float.
 
     >>> largest([1.0, -3.0], [2.0])
@@ -107,3 +169,53 @@ def unit_square(n_rows: int, seed: int = 0) -> Array:
     (5, 2)
     """
     return np.random.default_rng(seed).random((n_rows, 2))
+
+
+#: Rows that functions are chosen from, and further ones that they are evaluated at.
+FITTED, NEW = 100, 25
+
+
+def rows_for(kernel: Kernel, X: Rows | None) -> Array:
+    """Return the rows of a check, as a copy."""
+    if X is None:
+        X = unit_square(40)
+        if kernel.pairwise:
+            X = Gaussian(0.5)(X)
+    return np.array(as_dense(X))
+
+
+def values_between(kernel: Kernel, X: Array) -> tuple[Kernel, Array, Array]:
+    """Return the fitted kernel and two sets of rows that do not overlap, but for a pairwise one."""
+    half = len(X) // 2
+    return kernel.fitted(X), X[:half] if not kernel.pairwise else X, X[half:]
+
+
+def fitted(basis: BasisTransformer, kernel: Kernel | None) -> BasisTransformer:
+    """Return a clone that is fitted, with a seed, to the rows of the checks."""
+    copy = clone(basis).set_params(kernel=Gaussian(0.3) if kernel is None else kernel)
+    if "random_state" in copy.get_params():
+        copy.set_params(random_state=0)
+    X = unit_square(FITTED)
+    found: BasisTransformer = copy.fit(X, targets_of(X))
+    return found
+
+
+def targets_of(X: Array) -> Array:
+    """Return a smooth function of the rows."""
+    return np.asarray(np.sin(4.0 * X[:, 0]) + X[:, 1] ** 2)
+
+
+def predictions_over_shards(model: KernelRegressor, X: Array, new: Array) -> tuple[Array, Array]:
+    """Return the predictions of a fit in one place, and over three shards."""
+    y, shards = targets_of(X), clone(model).set_params(shards=3)
+    return model.fit(X, y).predict(new), shards.fit(X, y).predict(new)
+
+
+def new_rows(number: int = NEW) -> Array:
+    """Return rows that no function was chosen from."""
+    return unit_square(number, seed=1)
+
+
+def normal_numbers(size: int, columns: int = 2, seed: int = 2) -> Array:
+    """Return columns of numbers of order one."""
+    return np.random.default_rng(seed).standard_normal((size, columns))

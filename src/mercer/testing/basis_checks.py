@@ -13,8 +13,20 @@ from mercer.contracts import Array
 from mercer.estimators import KernelRegressor
 from mercer.kernels import Gaussian, Kernel
 from mercer.rows import ArraySource
-from mercer.testing.assertions import largest, named, require, require_close, unit_square
-from mercer.testing.check_data import FITTED, NEW, fitted, new_rows, targets_of, vectors_of
+from mercer.testing.assertions import (
+    FITTED,
+    NEW,
+    fitted,
+    largest,
+    named,
+    new_rows,
+    normal_numbers,
+    predictions_over_shards,
+    require,
+    require_blocks,
+    require_close,
+    unit_square,
+)
 from mercer.testing.gradient_checks import check_gradients
 
 #: Relative to the largest value: rounding in float64, where functions are nearly dependent, and in
@@ -69,15 +81,8 @@ def check_evaluate(basis: BasisTransformer, kernel: Kernel | None = None) -> Non
         f"evaluate(X) of {name} must have the dtype precision_ = {found.precision_}, got "
         f"{whole.dtype}; precision_ says what blocks are evaluated in",
     )
-    for rows in (1, 7):
-        parts = [found.evaluate(X[start : start + rows]) for start in range(0, NEW, rows)]
-        require_close(
-            np.concatenate(parts),
-            whole,
-            ROUNDING * largest(whole),
-            f"evaluate of {name} in blocks of {rows} rows must be that of all rows at once",
-            "a value may depend on its own row only",
-        )
+    close = ROUNDING * largest(whole)
+    require_blocks(found.evaluate, X, whole, close, f"evaluate of {name}")
     out = np.full(whole.shape, np.nan)
     require(
         found.evaluate(X, out) is out,
@@ -86,7 +91,7 @@ def check_evaluate(basis: BasisTransformer, kernel: Kernel | None = None) -> Non
     require_close(
         out,
         whole,
-        ROUNDING * largest(whole),
+        close,
         f"evaluate(X, out) of {name} must fill out with h(x)",
         "write every value",
     )
@@ -95,7 +100,7 @@ def check_evaluate(basis: BasisTransformer, kernel: Kernel | None = None) -> Non
 def check_gram(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
     """``gram()`` is symmetric positive semi-definite, and ``penalty(c)`` is its product with c."""
     found, name = fitted(basis, kernel), named(basis)
-    gram, c = gram_of(found), vectors_of(found.size)
+    gram, c = gram_of(found), normal_numbers(found.size)
     require(
         gram.shape == (found.size, found.size) and gram.dtype == np.float64,
         f"gram() of {name} must be None or float64 of shape {(found.size, found.size)}, got "
@@ -144,7 +149,7 @@ def check_whitener(basis: BasisTransformer, kernel: Kernel | None = None) -> Non
         f"into the identity",
         "whitener() takes L of Gamma = L L', and None where Gamma is the identity",
     )
-    c, t = vectors_of(size), vectors_of(size)[::-1]
+    c, t = normal_numbers(size), normal_numbers(size)[::-1]
     left, right = white.coefficients(c), white.vectors(t)
     require_close(
         left.T @ t,
@@ -168,7 +173,7 @@ def check_whitener(basis: BasisTransformer, kernel: Kernel | None = None) -> Non
 def check_orthogonalized(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
     """Orthogonalized functions span the same space; coefficients and vectors are transposes."""
     found, X, name = fitted(basis, kernel), new_rows(), named(basis)
-    H, c = found.evaluate(X), vectors_of(found.size)
+    H, c = found.evaluate(X), normal_numbers(found.size)
     values = found.orthogonalized(X)
     require(
         values.shape == H.shape,
@@ -183,7 +188,7 @@ def check_orthogonalized(basis: BasisTransformer, kernel: Kernel | None = None) 
         f"coefficients of {name} must give the same function in evaluate() as in orthogonalized()",
         "coefficients(c) multiplies with the matrix whose transpose makes orthogonalized values",
     )
-    w = vectors_of(NEW)
+    w = normal_numbers(NEW)
     sums = found.vectors(H.T @ w)
     require_close(
         sums,
@@ -192,15 +197,8 @@ def check_orthogonalized(basis: BasisTransformer, kernel: Kernel | None = None) 
         f"vectors of {name} must turn sums of evaluate() into sums of orthogonalized()",
         "vectors is the transpose of coefficients",
     )
-    for rows in (1, 7):
-        parts = [found.orthogonalized(X[start : start + rows]) for start in range(0, NEW, rows)]
-        require_close(
-            np.concatenate(parts),
-            values,
-            ROUNDING * largest(values),
-            f"orthogonalized of {name} in blocks of {rows} rows must be that of all rows at once",
-            "a value may depend on its own row only",
-        )
+    close = ROUNDING * largest(values)
+    require_blocks(found.orthogonalized, X, values, close, f"orthogonalized of {name}")
 
 
 def check_without_whitener(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
@@ -237,9 +235,8 @@ def check_transform(basis: BasisTransformer, kernel: Kernel | None = None) -> No
 
 def check_float32(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
     """A basis fitted in float32 evaluates in it, close to float64, which ``widen`` turns to."""
-    asked = Gaussian(0.3) if kernel is None else kernel
-    found, X = clone(basis), new_rows()
-    found.fit_source(ArraySource(unit_square(FITTED)), asked, np.random.default_rng(0), "float32")
+    found, X, rows = clone(basis), new_rows(), ArraySource(unit_square(FITTED))
+    found.fit_source(rows, kernel or Gaussian(0.3), np.random.default_rng(0), "float32")
     single = found.evaluate(X)
     require(
         str(single.dtype) == found.precision_,
@@ -288,17 +285,17 @@ def check_parameters(basis: BasisTransformer, kernel: Kernel | None = None) -> N
 
 def check_shards(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
     """A fit over three shards is the fit in one place, for functions that shards share."""
-    X, new = unit_square(FITTED), new_rows()
+    X = unit_square(FITTED)
     # Shards resolve the kernel first, in one place the basis does: draws would not be the same.
-    asked = (Gaussian(0.3) if kernel is None else kernel).fitted(X)
+    resolved = (kernel or Gaussian(0.3)).fitted(X)
     copy = clone(basis)
     if "random_state" in copy.get_params():
         copy.set_params(random_state=0)
-    drawn = clone(copy).fit_source(ArraySource(X), asked, np.random.default_rng(0), "float64")
+    drawn = clone(copy).fit_source(ArraySource(X), resolved, np.random.default_rng(0), "float64")
     if basis.local or drawn.has_candidates:  # a choice among candidates has a generator of its own
         return
     model = KernelRegressor(
-        asked,
+        resolved,
         copy,
         alpha=1e-3,
         metric=None,
@@ -307,8 +304,7 @@ def check_shards(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
         dtype="float64",
         shuffle=False,
     )
-    whole = model.fit(X, targets_of(X)).predict(new)
-    parts = clone(model).set_params(shards=3).fit(X, targets_of(X)).predict(new)
+    whole, parts = predictions_over_shards(model, X, new_rows())
     require_close(
         parts,
         whole,

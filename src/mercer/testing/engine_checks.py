@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.contracts import Engine
+from mercer.contracts import Array, Engine
 from mercer.engines import tree_sum
 from mercer.testing.assertions import named, require
 
@@ -70,22 +70,22 @@ def irrational(item: int, factor: float) -> float:
     return factor / (item + 1.0) ** 3
 
 
-def as_vector(item: int) -> Any:
+def as_vector(item: int) -> Array:
     """Return an array that is left on the engine."""
     return np.arange(3.0) + item
 
 
-def total_of(vector: Any, offset: float = 0.0) -> float:
+def total_of(vector: Array, offset: float = 0.0) -> float:
     """Return the sum of an array that was left on the engine."""
     return float(vector.sum()) + offset
 
 
-def doubled(vector: Any) -> Any:
+def doubled(vector: Array) -> Array:
     """Return an array, made of one that was left on the engine."""
     return 2.0 * vector
 
 
-def inner(item: int, vector: Any) -> float:
+def inner(item: int, vector: Array) -> float:
     """Return an item times the sum of a shared array."""
     return item * float(np.sum(vector))
 
@@ -189,14 +189,14 @@ def check_share(engine: Engine) -> None:
 
 def check_errors(engine: Engine) -> None:
     """An error in a task reaches the caller with its type and message; the engine goes on."""
-    asked: list[tuple[str, Callable[[], Any]]] = [
+    calls: list[tuple[str, Callable[[], Any]]] = [
         ("map", lambda: engine.map(failing, placed(engine, 4))),
         ("reduce", lambda: engine.reduce(failing, operator.add, placed(engine, 4))),
     ]
-    for what, ask in asked:
+    for what, call in calls:
         caught: BaseException | None = None
         try:
-            ask()
+            call()
         except Exception as error:  # noqa: BLE001 - whatever arrives is looked at below
             caught = error
         require(

@@ -10,8 +10,19 @@ from scipy import sparse
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Rows
 from mercer.kernels import Kernel
-from mercer.testing.assertions import largest, named, require, require_close, require_same
-from mercer.testing.check_data import fitted, new_rows, rows_for, values_between, vectors_of
+from mercer.testing.assertions import (
+    fitted,
+    largest,
+    named,
+    new_rows,
+    normal_numbers,
+    require,
+    require_close,
+    require_error,
+    require_same,
+    rows_for,
+    values_between,
+)
 
 #: Steps of finite differences, relative to the spread of a column.
 STEP = 1e-6
@@ -42,15 +53,13 @@ def inner_rows(X: Array) -> Array:
     return inner if len(inner) > 2 else X
 
 
-def refuses(part: Kernel | BasisTransformer, gradient: Callable[[], object], call: str) -> None:
+def require_refusal(gradient: Callable[[], object], call: str) -> None:
     """Raise unless a part without a gradient says so by a ValueError."""
-    try:
-        gradient()
-    except ValueError:
-        return
-    raise AssertionError(
-        f"{call} of {named(part)} must raise ValueError where has_gradient is False, got a "
-        f"result; set has_gradient = True"
+    require_error(
+        gradient,
+        ValueError,
+        f"{call} must raise ValueError where has_gradient is False, got a result; set "
+        f"has_gradient = True",
     )
 
 
@@ -59,10 +68,10 @@ def check_gradient(kernel: Kernel, X: Rows | None = None) -> None:
     fitted_kernel, left, right = values_between(kernel, rows_for(kernel, X))
     name = f"gradient(Z)(X, C) of {named(kernel)}"
     if not fitted_kernel.has_gradient:
-        refuses(kernel, lambda: fitted_kernel.gradient(right), "gradient(Z)")
+        require_refusal(lambda: fitted_kernel.gradient(right), f"gradient(Z) of {named(kernel)}")
         return
     left, values = inner_rows(left.astype(np.float64)), fitted_kernel.against(right)
-    C, weight = vectors_of(len(right)), 1.0 + values_of(len(left), len(right))
+    C, weight = normal_numbers(len(right)), 1.0 + normal_numbers(len(left), len(right), seed=3)
     block, before = fitted_kernel.gradient(right), weight.copy()
     wanted, plain = differences(lambda rows: values(rows) @ C, left), block(left, C)
     hint = "its shape is (outputs, rows, columns), and derivatives are those in x"
@@ -112,17 +121,12 @@ def check_gradient(kernel: Kernel, X: Rows | None = None) -> None:
         )
 
 
-def values_of(rows: int, columns: int) -> Array:
-    """Return a matrix of numbers of order one."""
-    return np.random.default_rng(3).standard_normal((rows, columns))
-
-
 def check_gradients(basis: BasisTransformer, kernel: Kernel | None = None) -> None:
     """``gradients(c)`` is that of finite differences of ``h(x)'c``, if the functions have one."""
     found, X = fitted(basis, kernel), new_rows()
-    c = vectors_of(found.size)
+    c = normal_numbers(found.size)
     if not found.has_gradient:
-        refuses(basis, lambda: found.gradients(c), "gradients(c)")
+        require_refusal(lambda: found.gradients(c), f"gradients(c) of {named(basis)}")
         return
     wanted, gradients = differences(lambda rows: found.evaluate(rows) @ c, X), found.gradients(c)
     require_close(

@@ -10,10 +10,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from mercer.contracts import Rows
+from mercer.contracts import Precision, Rows
 from mercer.kernels import Kernel
-from mercer.testing.assertions import largest, named, require, require_close, require_same
-from mercer.testing.check_data import rows_for, values_between
+from mercer.testing.assertions import (
+    largest,
+    named,
+    require,
+    require_blocks,
+    require_close,
+    require_same,
+    rows_for,
+    values_between,
+)
 from mercer.testing.gradient_checks import check_gradient
 
 #: Relative to the largest value: how far rounding moves values at rows that coincide (a square root
@@ -106,32 +114,19 @@ def check_diagonal(kernel: Kernel, X: Rows | None = None) -> None:
 def check_blocks(kernel: Kernel, X: Rows | None = None) -> None:
     """``against(Z)`` in blocks of any size is ``against(Z)`` of all rows; it fills ``out``."""
     fitted, left, right = values_between(kernel, rows_for(kernel, X))
-    for precision, rounding in (("float64", ROUNDING), ("float32", SINGLE)):
-        block = fitted.against(right, precision)  # type: ignore[arg-type]
+    roundings: dict[Precision, float] = {"float64": ROUNDING, "float32": SINGLE}
+    for precision, rounding in roundings.items():
+        block = fitted.against(right, precision)
         whole = block(left)
-        for rows in (1, 7):
-            parts = [block(left[start : start + rows]) for start in range(0, len(left), rows)]
-            require_close(
-                np.concatenate(parts),
-                whole,
-                rounding * largest(whole),
-                f"{named(kernel)}.against(Z, {precision!r}) in blocks of {rows} rows must be that "
-                f"of all rows at once",
-                "a value may depend on its own two rows only",
-            )
+        name, close = f"{named(kernel)}.against(Z, {precision!r})", rounding * largest(whole)
+        require_blocks(block, left, whole, close, name, own="two rows")
         out = np.full(whole.shape, np.nan, dtype=precision)
-        found = block(left, out)
         require(
-            found is out,
-            f"{named(kernel)}.against(Z, {precision!r})(X, out) must return out, got another "
-            f"array; write the values into out",
+            block(left, out) is out,
+            f"{name}(X, out) must return out, got another array; write the values into out",
         )
         require_close(
-            out,
-            whole,
-            rounding * largest(whole),
-            f"{named(kernel)}.against(Z, {precision!r})(X, out) must fill out with K(X, Z)",
-            "write every value",
+            out, whole, close, f"{name}(X, out) must fill out with K(X, Z)", "write every value"
         )
 
 

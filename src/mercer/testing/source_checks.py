@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.contracts import Array, RowSource
-from mercer.testing.assertions import as_dense, named, require, require_same
+from mercer.testing.assertions import as_dense, named, require, require_error, require_same
 
 #: Rows of a block that are tried, beside all of them.
 SIZES = (1, 7, 20)
@@ -93,10 +94,10 @@ def check_facts(source: RowSource) -> None:
         f"has_target of {name} must say whether blocks have y, got {source.has_target} where y is "
         f"{'there' if whole.y is not None else 'None'}; set it when the source is opened",
     )
-    asked = getattr(source, "has_query", False)
+    has_query = getattr(source, "has_query", False)
     require(
-        asked == (whole.query is not None),
-        f"has_query of {name} must say whether blocks have query, got {asked} where query is "
+        has_query == (whole.query is not None),
+        f"has_query of {name} must say whether blocks have query, got {has_query} where query is "
         f"{'there' if whole.query is not None else 'None'}; set it when the source is opened",
     )
     names = source.feature_names
@@ -153,20 +154,16 @@ def check_read_again(source: RowSource) -> None:
 def check_refuses_no_rows(source: RowSource) -> None:
     """Blocks and parts of no rows are refused with a ValueError."""
     requests: list[tuple[str, Callable[[], Any]]] = [
-        ("blocks(0)", lambda: next(iter(source.blocks(0)))),
-        ("blocks(-3)", lambda: next(iter(source.blocks(-3)))),
+        ("blocks(0)", lambda: next(iter(source.blocks(0)), None)),
+        ("blocks(-3)", lambda: next(iter(source.blocks(-3)), None)),
         ("split(0)", lambda: source.split(0)),
     ]
     for what, ask in requests:
-        try:
-            ask()
-        except ValueError:
-            continue
-        except StopIteration:
-            pass
-        raise AssertionError(
+        require_error(
+            ask,
+            ValueError,
             f"{what} of {named(source)} must raise a ValueError, got none; use "
-            f"mercer.validation.check_count"
+            f"mercer.validation.check_count",
         )
 
 
@@ -182,34 +179,37 @@ def check_take(source: RowSource) -> None:
             "sort for reading if need be, and put the rows back in the order asked for",
         )
     for outside in (source.n_rows, -1):
-        try:
-            source.take(np.array([outside]))
-        except IndexError:
-            continue
-        raise AssertionError(
+        require_error(
+            partial(source.take, np.array([outside])),
+            IndexError,
             f"take([{outside}]) of {named(source)} with {source.n_rows} rows must raise an "
-            f"IndexError, got none; use mercer.rows.checks.check_indices"
+            f"IndexError, got none; use mercer.rows.checks.check_indices",
         )
+
+
+def require_cuts(parts: list[Array], source: RowSource, what: str) -> None:
+    """Check that values in blocks of ten rows are cut as blocks are."""
+    sizes = [len(part) for part in parts]
+    wanted = [min(10, source.n_rows - start) for start in range(0, source.n_rows, 10)]
+    require(
+        sizes == wanted,
+        f"{what}(10) of {named(source)} must yield {wanted} values, got {sizes}; cut them as "
+        f"blocks are cut",
+    )
 
 
 def check_targets(source: RowSource) -> None:
     """``targets`` yields y in blocks; without targets it raises a ValueError."""
     if not source.has_target:
-        try:
-            list(source.targets(10))
-        except ValueError:
-            return
-        raise AssertionError(
+        require_error(
+            lambda: list(source.targets(10)),
+            ValueError,
             f"targets() of {named(source)}, which has none, must raise a ValueError, got nothing; "
-            f"say how to name the target"
+            f"say how to name the target",
         )
+        return
     parts = list(source.targets(10))
-    sizes, wanted = [len(part) for part in parts], _sizes(source.n_rows, 10)
-    require(
-        sizes == wanted,
-        f"targets(10) of {named(source)} must yield {wanted} values, got {sizes}; cut them as "
-        f"blocks are cut",
-    )
+    require_cuts(parts, source, "targets")
     require_same(
         np.concatenate(parts),
         all_rows(source).y,
@@ -223,12 +223,7 @@ def check_queries(source: Any) -> None:
     if not getattr(source, "has_query", False):
         return
     parts, whole = list(source.queries(10)), all_rows(source)
-    sizes, wanted = [len(query) for query, _ in parts], _sizes(source.n_rows, 10)
-    require(
-        sizes == wanted,
-        f"queries(10) of {named(source)} must yield {wanted} values, got {sizes}; cut them as "
-        f"blocks are cut",
-    )
+    require_cuts([query for query, _ in parts], source, "queries")
     weights = [weight for _, weight in parts]
     hint = "read queries and weights in the order of the blocks"
     what = f"queries() of {named(source)} must yield"
@@ -258,7 +253,8 @@ def check_split(source: RowSource) -> None:
         end = 0
         for number, piece in enumerate(pieces):
             start, end = end, end + piece.n_rows
-            wanted = Read(*(None if v is None else v[start:end] for v in whole))  # type: ignore[arg-type]
+            more = (None if v is None else v[start:end] for v in whole[1:])
+            wanted = Read(whole.X[start:end], *more)
             require_part(piece, wanted, f"part {number} of split({parts}) of {named(source)}")
 
 
@@ -291,12 +287,10 @@ def require_part(piece: RowSource, wanted: Read, what: str) -> None:
         f"the second half of {what} must be its last rows",
         hint,
     )
-    try:
-        piece.take(np.array([piece.n_rows]))
-    except IndexError:
-        return
-    raise AssertionError(
-        f"take([{piece.n_rows}]) of {what} must raise an IndexError, got none; {hint}"
+    require_error(
+        lambda: piece.take(np.array([piece.n_rows])),
+        IndexError,
+        f"take([{piece.n_rows}]) of {what} must raise an IndexError, got none; {hint}",
     )
 
 
@@ -310,11 +304,6 @@ def check_pickles(source: RowSource) -> None:
             f"a pickled {named(source)} must be what it was",
             "keep the path, not an open file or connection",
         )
-
-
-def _sizes(n_rows: int, rows: int) -> list[int]:
-    """Return how many rows each block has."""
-    return [min(rows, n_rows - start) for start in range(0, n_rows, rows)]
 
 
 #: All checks of a source, each called as ``check(source)``: to parametrize a test with.

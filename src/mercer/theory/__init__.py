@@ -1,11 +1,10 @@
 """Theory as a tool: exponents from data, what a system needs, and where errors come from."""
 
 from mercer.theory.capacity import Capacity, capacity_of_rows
-from mercer.theory.decay import Decay
 from mercer.theory.decomposition import ErrorParts, error_parts
 from mercer.theory.forecast import Forecast, Forecaster, SystemForecast
 from mercer.theory.learning_surface import Estimate, Point, Surface
-from mercer.theory.power_law import PowerLaw
+from mercer.theory.power_law import Decay, PowerLaw
 from mercer.theory.rows_curve import RowsCurve, measure_rows_curve
 from mercer.theory.study import Study, study_rows
 from mercer.theory.system_costs import Cluster

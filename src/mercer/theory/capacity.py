@@ -25,8 +25,8 @@ from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.systems import MomentSystem
-from mercer.theory.functions import functions_for_sums
 from mercer.theory.power_law import PowerLaw
+from mercer.theory.sub_sums import functions_for_sums
 from mercer.validation import check_finite
 
 #: Number of alphas in the curves.
@@ -114,7 +114,7 @@ def capacity_of_rows(
     alphas = np.geomspace(values[-1], max(values[0], 1e-12 * values[-1]), ALPHAS)
     dimension = np.array([system.spectrum.effective_dimension(alpha) for alpha in alphas])
     filters = np.column_stack([system.spectrum.filter(alpha) for alpha in alphas])
-    exposed: Exposure = rows.sum(
+    exposed = rows.sum(
         exposure_of,
         most_exposed,
         share_functions(rows, basis),

@@ -8,27 +8,27 @@ latter.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mercer.plan import Plan
+from mercer.bases import BasisTransformer, FullKernel, Landmarks, RandomFeatures
+from mercer.plan import Plan, Sized, make_plan
 from mercer.plan.cost import Speeds
+from mercer.plan.moments_or_products import product_plan
+from mercer.plan.plan import dual_memory
 from mercer.rates import SYSTEMS
 from mercer.request import Request
+from mercer.solvers import PreconditionedCG
 from mercer.theory.learning_surface import Estimate
-from mercer.theory.shapes import SHAPES, Shape
-from mercer.theory.sizing import (
-    EQUAL,
-    enough_functions,
-    memory_of,
-    most_shards,
-    predicted_error,
-)
 from mercer.theory.study import Study
 from mercer.theory.system_costs import COSTS, Cluster, Sizes
 
+#: An error within this factor of the best counts as equal.
+EQUAL = 1.02
+#: Sizes that are compared: each is larger than the one before by this factor.
+STEP = 1.25
 #: The most functions of a forecast.
 MOST_FUNCTIONS = 50_000
 #: Shards of an average where the number of workers does not say.
@@ -42,6 +42,78 @@ FORMS = {
     "kernel matrix": ("full", "full"),
     "kernel products": ("full", "full products"),
 }
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A system.
+
+    Attributes
+    ----------
+    family : str
+        "full", "landmarks" or "random features".
+    combination : str
+        A key of :data:`mercer.theory.system_costs.COSTS`.
+    statement : str or None
+        The theorem with its sizes, a key of :data:`mercer.rates.SYSTEMS`.
+    """
+
+    family: str
+    combination: str
+    statement: str | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether there is a function for every row."""
+        return self.family == "full"
+
+    @property
+    def measured_family(self) -> str:
+        """The family whose errors were measured: the landmarks for the full kernel."""
+        return "landmarks" if self.full else self.family
+
+    @property
+    def depends_on_shards(self) -> bool:
+        """Whether a fit in one place has shards too."""
+        return self.combination in ("average", "rounds")
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the error depends on the number of shards."""
+        return self.combination == "average"
+
+
+#: The systems of a forecast, by the names of :data:`mercer.recipes.RECIPES` where they have one.
+SHAPES: dict[str, Shape] = {
+    "KRR": Shape("full", "full", "KRR"),
+    "KRR-Nystroem": Shape("landmarks", "sum", "DNystroem"),
+    "FALKON": Shape("landmarks", "products", "DNystroem"),
+    "Nystroem KCGM": Shape("landmarks", "sum", "Nystroem KCGM"),
+    "KRR-RF": Shape("random features", "sum", "KRR-RF"),
+    "DKRR": Shape("full", "average", "DKRR"),
+    "DC-NY": Shape("landmarks", "average", "DC-NY"),
+    "DNystroem": Shape("landmarks", "average", "DNystroem"),
+    "DNystroem leverage": Shape("landmarks", "average", "DNystroem, leverage"),
+    "DKRR-RF": Shape("random features", "average", "DKRR-RF"),
+    "conjugate rounds": Shape("landmarks", "rounds"),
+}
+
+
+def predicted_error(
+    study: Study, shape: Shape, n_rows: float, functions: float, rows_each: float = np.inf
+) -> Estimate:
+    """Return the error rate of classes, or the root mean squared error in the units of y.
+
+    ``rows_each`` is the rows of a shard of an average; infinite where shards change nothing.
+    """
+    found = study.stated.at(n_rows, functions, shape.measured_family)
+    more = 0.0
+    if np.isfinite(rows_each):
+        more = study.added("full" if shape.full else "shared", rows_each)
+    values = [value + more for value in (found.value, found.low, found.high)]
+    if study.rate_surface is None:
+        values = [float(np.sqrt(study.spread * value)) for value in values]
+    return Estimate(*values)
 
 
 @dataclass(frozen=True)
@@ -213,23 +285,57 @@ class Forecaster:
         if shape.combination == "full" or (not several and not shape.depends_on_shards):
             shards = 1
         if shape.averaged:
-            limit = most_shards(self.study, shape, self.n_rows, functions)
+            limit = self._most_shards(shape, functions)
             shards = max(1, min(shards, limit))
             if shards < self.cluster.workers:
                 notes.append(f"more than {limit:,} shards would raise the error")
         return self._of(name, shape, functions, shards, limit, notes)
 
     def affordable(self, shape: Shape) -> int:
-        """Return enough functions, as far as their memory fits the limit."""
+        """Return the fewest functions with nearly the error of the most that memory allows."""
         most = min(self.n_rows, MOST_FUNCTIONS)
-        while most > 100 and self._memory(shape, most) > self.memory_limit:
+        while most > 100 and self._memory(shape, self._sizes(shape, most)) > self.memory_limit:
             most = int(0.8 * most)
-        return enough_functions(self.study, shape.family, self.n_rows, most)
+        sizes = _grid(100, most)
+        errors = [self._stated(shape, size) for size in sizes]
+        limit = self._tolerance * errors[-1]
+        return next(size for size, error in zip(sizes, errors, strict=True) if error <= limit)
 
-    def _memory(self, shape: Shape, functions: int, shards: int = 1) -> float:
-        return memory_of(self.request, shape, self._sizes(shape, functions, shards))
+    def _most_shards(self, shape: Shape, functions: int) -> int:
+        """Return the most shards whose average is nearly as good as one fit."""
+        room = (self._tolerance - 1.0) * self._stated(shape, functions)
+        kind = "full" if shape.full else "shared"
+        added = ((m, self.study.added(kind, self.n_rows / m)) for m in _grid(1, self.n_rows))
+        return max((m for m, more in added if more <= room), default=1)
 
-    def _sizes(self, shape: Shape, functions: int, shards: int) -> Sizes:
+    @property
+    def _tolerance(self) -> float:
+        """The factor within which errors count as equal: squared errors have twice the room."""
+        return EQUAL if self.study.rate_surface is not None else EQUAL**2
+
+    def _stated(self, shape: Shape, functions: int) -> float:
+        return self.study.stated.at(self.n_rows, functions, shape.measured_family).value
+
+    def _memory(self, shape: Shape, sizes: Sizes) -> float:
+        """Return the bytes of the largest process, besides its rows."""
+        rows = int(np.ceil(sizes.rows_each if sizes.full else sizes.n_rows))
+        sized = Sized(rows, sizes.n_features)
+        if sizes.full and "products" not in shape.combination:
+            return float(dual_memory(sized))
+        bases: dict[str, BasisTransformer] = {
+            "full": FullKernel(),
+            "landmarks": Landmarks(sizes.functions),
+            "random features": RandomFeatures(sizes.functions),
+        }
+        request = replace(self.request, basis=bases[shape.family], alpha=0.0, memory_limit=2.0**62)
+        if "products" in shape.combination:
+            solver = PreconditionedCG(keep=not shape.full)
+            return float(
+                product_plan(sized, replace(request, solver=solver, needs_sums=False)).memory
+            )
+        return float(make_plan(sized, replace(request, needs_sums=not shape.full)).memory)
+
+    def _sizes(self, shape: Shape, functions: int, shards: int = 1) -> Sizes:
         rounds = ROUNDS if shape.combination == "rounds" else 0
         common = self.n_rows, self.n_features, self.request.outputs
         return Sizes(*common, functions, shards, rounds, shape.full)
@@ -252,7 +358,7 @@ class Forecaster:
         cost = COSTS[shape.combination]
         seconds, sent = cost(sizes, self.speeds, Cluster())
         cluster_seconds, _ = cost(sizes, self.speeds, self.cluster)
-        memory = self._memory(shape, functions, shards)
+        memory = self._memory(shape, sizes)
         if memory > self.memory_limit:
             notes.append("over the memory limit")
         each = sizes.rows_each if shape.averaged else np.inf
@@ -271,3 +377,12 @@ class Forecaster:
             predicted_error(self.study, shape, self.n_rows, functions, each),
             "; ".join(dict.fromkeys(notes)),
         )
+
+
+def _grid(first: int, last: int) -> list[int]:
+    """Return growing sizes from the first to the last."""
+    sizes, size = [], float(first)
+    while size < last:
+        sizes.append(int(size))
+        size = max(size + 1, size * STEP)
+    return [*sizes, max(1, last)]

@@ -19,8 +19,7 @@ from mercer.contracts import Array, Rows, Targets
 from mercer.kernels import Kernel
 from mercer.rows.checked import checked_blocks
 from mercer.rows.rowset import RowSet
-from mercer.theory.decisions import decided
-from mercer.theory.sub_sums import FOLDS, PARTITIONS, SIZES
+from mercer.theory.sub_sums import FOLDS, PARTITIONS, SIZES, decided
 
 #: Rows read at a time.
 ROWS = 8192

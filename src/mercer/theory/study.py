@@ -15,28 +15,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.engines import blas_threads
+from mercer.kernels import Kernel
 from mercer.rates import Exponents
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.sampling import uniform_indices
 from mercer.search.sample import labelled_rows, sampled_rows
 from mercer.theory.capacity import Capacity, capacity_of_rows
-from mercer.theory.decay import Decay
-from mercer.theory.decisions import error_rates
 from mercer.theory.learning_surface import Estimate, Point, Surface
 from mercer.theory.local_kernels import LocalKernels
-from mercer.theory.measuring import (
-    alphas_by_rows,
-    families,
+from mercer.theory.power_law import Decay, PowerLaw
+from mercer.theory.sub_sums import (
+    Measured,
+    error_rates,
+    errors_by_partitions,
+    errors_by_rows,
     points_of,
     spread_of,
     sums_by_fold,
-)
-from mercer.theory.power_law import PowerLaw
-from mercer.theory.sub_sums import (
-    Measured,
-    errors_by_partitions,
-    errors_by_rows,
 )
 
 #: Rows and functions of the fits, unless they are given.
@@ -49,6 +45,9 @@ LARGEST_R, SMALLEST_R = 1.0, 0.01
 WIDE = 4.0
 #: What shards add to a relative error, at the least.
 NOTHING = 1e-5
+
+#: Fewer functions, as shares of the most; random features are measured with the last two.
+SHARES = (0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -282,3 +281,34 @@ def _excess(rows_each: list[float], errors: list[float]) -> tuple[tuple[float, f
     added = np.array(errors)[order] - min(errors)
     falling = np.maximum.accumulate(added[::-1])[::-1]
     return tuple(zip(np.array(rows_each)[order].tolist(), falling.tolist(), strict=True))[:-1]
+
+
+def families(request: Request, n_features: int, most: int) -> list[tuple[str, int]]:
+    """Return the bases to measure: landmarks, and random features where the kernel has them."""
+    found = [("landmarks", max(4, int(share * most))) for share in SHARES]
+    if has_random_features(request.kernel, n_features):
+        found += [("random features", max(4, int(share * most))) for share in SHARES[1:]]
+    return found
+
+
+def has_random_features(kernel: Kernel, n_features: int) -> bool:
+    """Return whether random features of a kernel can be drawn."""
+    try:
+        kernel.feature_map(2, n_features, np.random.default_rng(0))
+    except ValueError:
+        return False
+    return True
+
+
+def alphas_by_rows(measured: list[Measured]) -> list[tuple[float, float]]:
+    """Return the geometric mean of the chosen alphas for every number of rows."""
+    groups: dict[int, list[Measured]] = {}
+    for one in measured:
+        groups.setdefault(one.folds, []).append(one)
+    return [
+        (
+            float(np.mean([one.rows for one in group])),
+            float(np.exp(np.mean(np.log([one.alpha for one in group])))),
+        )
+        for group in groups.values()
+    ]

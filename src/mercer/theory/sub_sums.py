@@ -8,20 +8,36 @@ test of all of them, so that errors differ by the training sets and not by the n
 
 Parts of one fold each are shards, whose models can be averaged, so the same sums also show what an
 average over shards costs. Nothing is read twice.
+
+Decisions of classifiers need another pass, which counts errors of many models q of the same
+functions by fold; counts add over blocks and shards:
+
+.. math:: \\text{wrong}_{qk} = \\sum_{i \\in \\text{fold } k} w_i
+          \\big[\\arg\\max_o f_{qo}(x_i) \\ne \\arg\\max_o y_{io}\\big].
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
-from mercer.bases import BasisTransformer
-from mercer.contracts import Array
-from mercer.moments import Moments
+from mercer.bases import BasisTransformer, Landmarks, RandomFeatures
+from mercer.contracts import Array, Reading, Targets
+from mercer.moments import Moments, sum_moments
+from mercer.moments.by_fold import pieces_of, share_functions
+from mercer.plan import make_plan
+from mercer.request import Request
+from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard
+from mercer.sampling import Deal
 from mercer.selection import default_alphas
+from mercer.solvers import Ridge
 from mercer.systems import MomentSystem
+from mercer.theory.learning_surface import Point
 
 #: Folds of the pass, and folds of the training sets; those beyond the largest are the test.
 FOLDS, SIZES = 16, (1, 2, 4, 8, 12)
@@ -131,13 +147,154 @@ def in_functions(system: MomentSystem, values: Array) -> tuple[Array, Array]:
 
 def total_of(parts: Sequence[Moments]) -> Moments:
     """Return the sum of moments."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    return reduce(operator.add, parts)
 
 
 def nothing(test: Moments) -> float:
     """Return the squared error of predicting the mean."""
     around = test.sum_yy - test.sum_y**2 / test.target_weight
     return max(float(around.sum()), np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Weight of wrong decisions (models, folds), and of all rows (folds,)."""
+
+    wrong: Array
+    weight: Array
+
+    def __add__(self, other: Wrong) -> Wrong:
+        return Wrong(self.wrong + other.wrong, self.weight + other.weight)
+
+
+def error_rates(
+    rows: RowSet,
+    targets: Targets,
+    basis: BasisTransformer,
+    reading: Reading,
+    seed: int,
+    models: Sequence[Measured],
+    held: Sequence[Sequence[int]] | None = None,
+) -> list[float]:
+    """Return the error rate of each model on the folds of the test, or on those in ``held``.
+
+    ``reading`` and ``seed`` are those of the pass that summed the moments: they say which fold a
+    row is in.
+    """
+    C = np.hstack([model.coefficients for model in models])
+    constants = np.concatenate([model.intercept for model in models])
+    total = rows.sum(
+        wrong_of,
+        operator.add,
+        targets,
+        share_functions(rows, basis),
+        rows.reading(reading),
+        Deal(seed, rows.slices),
+        rows.share(C, "models"),
+        constants,
+        label="error rates",
+        record="error rates",
+    )
+    tests = [list(HELD)] * len(models) if held is None else [list(folds) for folds in held]
+    return [
+        float(wrong[test].sum() / total.weight[test].sum())
+        for wrong, test in zip(total.wrong, tests, strict=True)
+    ]
+
+
+def wrong_of(
+    shard: Shard,
+    targets: Targets,
+    basis: BasisTransformer,
+    reading: Reading,
+    deal: Deal,
+    C: Array,
+    constants: Array,
+) -> Wrong:
+    """Task: count the wrong decisions of every model in every fold of a shard."""
+    outputs = targets.outputs
+    wrong = np.zeros((len(constants) // outputs, reading.folds))
+    weight = np.zeros(reading.folds)
+    with shard.naming():
+        for fold, (X, Y, w), _ in pieces_of(shard, targets, reading, deal):
+            known = ~np.isnan(Y).any(axis=1)
+            if not known.any():
+                continue
+            scores = basis.orthogonalized(X[known]) @ C + constants
+            truth = decided(Y[known])
+            given = np.ones(len(truth)) if w is None else w[known]
+            for at in range(len(wrong)):
+                said = decided(scores[:, at * outputs : (at + 1) * outputs])
+                wrong[at, fold] += given @ (said != truth)
+            weight[fold] += given.sum()
+    return Wrong(wrong, weight)
+
+
+def decided(scores: Array) -> Array:
+    """Return the class of each row: the largest column, or the sign of a single one."""
+    return scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+
+
+def functions_for_sums(
+    rows: RowSet, request: Request, basis: BasisTransformer, rng: np.random.Generator
+) -> tuple[BasisTransformer, Reading]:
+    """Return a basis fitted to the rows, and how a pass without folds reads them."""
+    # In float64: errors and residuals are differences.
+    direct = replace(request, basis=basis, solver=Ridge(), alpha=0.0, previous=None)
+    plan = make_plan(rows, replace(direct, dtype="float64", needs_sums=True))
+    fitted = plan.basis.fit_source(
+        rows,
+        request.kernel,
+        rng,
+        "float64",
+    )
+    return fitted, replace(plan.reading, folds=1, held_out=None)
+
+
+def sums_by_fold(
+    rows: RowSet,
+    targets: Targets,
+    request: Request,
+    family: str,
+    size: int,
+    seed: int,
+    rng: np.random.Generator,
+) -> tuple[BasisTransformer, list[Moments], Reading]:
+    """Return functions, and their moments in folds."""
+    basis = Landmarks(size) if family == "landmarks" else RandomFeatures(size)
+    fitted, whole = functions_for_sums(rows, replace(request, targets=targets), basis, rng)
+    reading = replace(whole, folds=FOLDS)
+    moments = sum_moments(rows, targets, fitted, reading, seed, record="moments by fold")
+    return fitted, moments, reading
+
+
+def points_of(measured: list[tuple[str, Measured, float]]) -> list[Point]:
+    """Return means and standard errors over the training sets of one size."""
+    groups: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
+    for family, one, error in measured:
+        groups.setdefault((family, one.functions, one.folds), []).append((one.rows, error))
+    means = {key: np.mean(group, axis=0) for key, group in groups.items()}
+    # Deviations of few training sets are uncertain: take the mean of all, relative to the error.
+    relative = [
+        np.std(group, axis=0, ddof=1)[1] / means[key][1]
+        for key, group in groups.items()
+        if len(group) > 1 and means[key][1] > 0
+    ]
+    common = float(np.mean(relative)) if relative else 0.0
+    return [
+        Point(
+            float(means[key][0]),
+            key[1],
+            float(means[key][1]),
+            common * float(means[key][1]) / float(np.sqrt(len(group))),
+            key[0],
+        )
+        for key, group in groups.items()
+    ]
+
+
+def spread_of(folds: list[Moments], request: Request) -> float:
+    """Return the mean square of y around its mean, in the units of y."""
+    total = total_of(folds)
+    by_column: Array = total.sum_yy / total.target_weight - (total.sum_y / total.target_weight) ** 2
+    return float(np.maximum(by_column, 0.0) @ request.units)

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from mercer.labelling.label_book import TakenError
 from mercer.labelling.labelling_session import LabellingSession
 from mercer.labelling.page.request_guard import App, RequestGuard
-from mercer.labelling.row_pictures import PictureError
+from mercer.labelling.row_view import PictureError
 from mercer.version import VERSION
 
 FOLDER = Path(__file__).parent

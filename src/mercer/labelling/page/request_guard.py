@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -23,6 +24,10 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+#: A ``Host`` header as a whole (RFC 9110, section 7.2): nothing may follow the name but a port.
+HOST = re.compile(
+    r"(?:\[(?P<address>[0-9A-Fa-f]*:[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::\d{0,5})?", re.A
+)
 #: Fewest characters of a token that a person chooses.
 SHORTEST = 16
 POLICY = (
@@ -103,20 +108,23 @@ class RequestGuard:
 
     def _is_ours(self, host: str) -> bool:
         name = host_name(host)
+        if name is None:
+            return False
         if name in LOOPBACK or name == self._host.lower():
             return True
         return self._any and (_is_address(name) or name in machine_names())
 
 
-def host_name(host: str) -> str:
-    """Return the name in a ``Host`` header, without its port.
+def host_name(host: str) -> str | None:
+    """Return the name in a ``Host`` header, without its port; None if that is no name and port.
 
     >>> host_name("localhost:80"), host_name("[::1]:80"), host_name("EXAMPLE.org")
     ('localhost', '::1', 'example.org')
+    >>> host_name("[::1].example.org"), host_name("127.0.0.1:80@example.org"), host_name("")
+    (None, None, None)
     """
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0].lower()
+    found = HOST.fullmatch(host)
+    return None if found is None else (found["address"] or found["name"]).lower()
 
 
 def is_loopback(host: str) -> bool:

@@ -1,0 +1,79 @@
+"""What the displays share: colors, axes and legends. matplotlib is imported when a plot is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+
+#: matplotlib is imported when a plot is made, so that this is text until then.
+Axes: TypeAlias = "matplotlib.axes.Axes"
+
+BLUE, PURPLE, ORANGE, GRAY = "#0b6e99", "#8a5aab", "#d9822b", "#7b8794"
+GREEN, PINK = "#2f8f5b", "#c2527f"
+INK, FAINT, EDGE = "#22313f", "#e4e8ec", "#9aa5b1"
+LEGEND: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.3}
+LEGEND |= {"columnspacing": 1.2, "handlelength": 1.8, "frameon": False, "fontsize": "small"}
+#: Inches of axes that hold four entries of a legend in one line.
+ROOM = 4.5
+#: If errors differ by more than this factor, the axis is logarithmic.
+WIDE = 30.0
+#: Names of columns are shortened to this many characters.
+LETTERS = 24
+
+
+def pyplot() -> ModuleType:
+    """Return ``matplotlib.pyplot``; raise ImportError that says what to install."""
+    try:
+        import matplotlib.pyplot
+    except ImportError as error:
+        raise ImportError(
+            "plotting requires matplotlib, which is not installed: try "
+            "pip install mercer[cli], or pip install matplotlib"
+        ) from error
+    return matplotlib.pyplot
+
+
+def new_axes(width: float = 6.4, height: float = 4.0) -> Axes:
+    """Return the axes of a new figure."""
+    axes: Axes = pyplot().subplots(figsize=(width, height), layout="constrained")[1]
+    return axes
+
+
+def inches(axes: Any) -> float:
+    """Return the width of axes."""
+    return float(axes.figure.get_figwidth() * axes.get_position().width)
+
+
+def dress(*axes: Axes, hidden: Iterable[str] = ("top", "right")) -> None:
+    """Draw thin gray spines, without some of them."""
+    for one in axes:
+        for name, spine in one.spines.items():
+            spine.set_edgecolor(EDGE)
+            spine.set_visible(name not in hidden)
+
+
+def grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
+    """Draw faint lines below the data."""
+    axes.grid(color=FAINT, linewidth=0.8, axis=axis)
+    axes.set_axisbelow(True)
+
+
+def legend_above(axes: Axes, entries: dict[str, Any], name: str | None, room: float = ROOM) -> None:
+    """Put a legend and a title above axes; four entries to a line if these are wider than room."""
+    per_line = 4 if inches(axes) > room else 2
+    lines = -(-min(len(entries), 8) // per_line)
+    if name is not None:
+        axes.set_title(name, loc="left", pad=8 + 14 * lines)
+    axes.legend(entries.values(), entries.keys(), ncols=per_line, **LEGEND)
+
+
+def short_name(name: str) -> str:
+    """Return a name with an ellipsis in its middle if it is long: names often differ at the end."""
+    if len(name) <= LETTERS:
+        return name
+    half = LETTERS // 2
+    return name[: half - 1] + "\u2026" + name[-half:]
