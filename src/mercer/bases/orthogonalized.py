@@ -18,13 +18,13 @@ from mercer.bases.orthogonalization import (
     first_columns,
     leading_order,
     ordered_cholesky,
-    trusted_precision,
 )
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, BlockKernel, Precision, Rows
 from mercer.engines.local import blas_threads, one_core
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import dense
+from mercer.precision import trusted_precision
 from mercer.storage.state import Count, Numbers, Sizes
 from mercer.validation import check_array, check_overflow, warn
 
