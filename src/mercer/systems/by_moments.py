@@ -18,9 +18,9 @@ from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array, ErrorOf, Solution, Status
 from mercer.moments import Moments, NormalEquations, Pass
 from mercer.precision import hidden_directions
-from mercer.systems.decomposition import RowMap
 from mercer.systems.direct import DirectSystem
 from mercer.systems.iterated import MatrixSystem
+from mercer.systems.spectrum import RowMap
 
 
 class MomentSystem(DirectSystem):
