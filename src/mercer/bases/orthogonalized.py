@@ -137,7 +137,7 @@ class OrthogonalizedBasis(BasisTransformer):
         """L, and the predecessors of functions and their weights; None if L is not known."""
         return (self.factor_, *self.neighbors_) if hasattr(self, "factor_") else None
 
-    def restore_factors(self, factors: Any) -> None:
+    def restore_factors(self, factors: object) -> None:
         """Set L, lower triangular with a positive diagonal, and the predecessors of functions."""
         if not isinstance(factors, tuple) or len(factors) != 3:
             raise ValueError("the factors must be L, predecessors and their weights")

@@ -47,7 +47,7 @@ NO_KERNELS = {
 }
 
 
-def as_kernel(kernel: Any) -> Kernel:
+def as_kernel(kernel: object) -> Kernel:
     """Turn a name or a function into a kernel object; pass objects through.
 
     >>> as_kernel("rbf")
