@@ -1,6 +1,5 @@
 """Kernels: k(X, Z) on blocks of rows, their sums and products, and their random features."""
 
-
 from mercer.kernels.chi_squared import ChiSquared
 from mercer.kernels.combined import InMetric, Product, Sum
 from mercer.kernels.cosine import Cosine
