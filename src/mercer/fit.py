@@ -18,16 +18,15 @@ from mercer.inference.predict_left_out import leave_out
 from mercer.leaving_out import check_one_row
 from mercer.moments import sum_moments
 from mercer.plan import Plan, plan_fit
+from mercer.precision import NOISE, float32_noise
 from mercer.request import Request
-from mercer.result import Clock, Fit, check_precision, float32_noise
+from mercer.result import Clock, Fit, check_precision
 from mercer.rows.rowset import RowSet
 from mercer.sampling.pooled_kernel import kernel_of_rows
 from mercer.solvers import BaseSolver, Ridge, check_fits
 from mercer.solving import SOLVES, Outcome
 from mercer.systems import MomentSystem
 
-#: If float32 noise in f, relative to the scale of y, exceeds this, float64 is used.
-NOISE = 1e-3
 #: Up to this many functions, the Gram matrix is factored before a solve by products, to detect
 #: dependent functions and whether float32 is enough.
 FACTORED = 3000
@@ -101,7 +100,7 @@ def solve_rows(
     work = Work(rows, request, plan, solver, basis, clock, alpha)
     system, outcome = solve(work)
     hidden = system.hidden(outcome.solution) if isinstance(system, MomentSystem) else 0
-    noise = float32_noise(basis, outcome.coefficients)
+    noise = float32_noise(basis.precision_, outcome.coefficients)
     coarse = plan.form == "products" and noise and outcome.solution.status is Status.ROUNDING_LIMIT
     if plan.may_widen and (hidden or coarse or noise > NOISE):
         previous = None

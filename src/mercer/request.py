@@ -33,7 +33,7 @@ class Seeds:
     functions: int | None = None
 
     @classmethod
-    def of(cls, random_state: Any, functions: Any = None) -> Seeds:
+    def of(cls, random_state: object, functions: object = None) -> Seeds:
         """Return the seeds of a ``random_state``; a basis may have one of its own."""
         functions = random_state if functions is None else functions
         rng = as_generator(functions if random_state is None else random_state)

@@ -17,6 +17,7 @@ from mercer.engines import Communication
 from mercer.metric import SearchRecord
 from mercer.moments import Moments, Peak
 from mercer.plan import Plan
+from mercer.precision import MANY, NARROW, float32_noise, why_coarse
 from mercer.selection import Scores, SizePath
 from mercer.solvers import SolverPath
 from mercer.solvers.early_stopping import Run
@@ -33,14 +34,6 @@ from mercer.storage.state import (
     check_state,
 )
 from mercer.validation import check_array, check_number
-
-#: Warn if float32 noise in f, relative to the scale of y, exceeds this.
-COARSE = 0.01
-#: Predictions of a model with ``dtype="auto"`` are in float32 if it has so many functions, and if
-#: the noise, relative to the scale of y, is at most this. With fewer, float64 is as fast as it need
-#: be.
-MANY, NARROW = 500, 3e-5
-
 
 #: The moments of folds, in a file.
 FOLDS = Each(Part(Moments, "m k", must="a fold must be Moments, got {kind}"))
@@ -156,31 +149,15 @@ class Fit:
         return state
 
 
-def float32_noise(basis: BasisTransformer, coefficients: Array) -> float:
-    """Return the noise in f caused by float32 rounding, relative to the scale of the targets.
-
-    Each value is rounded by up to half a unit in the last place, at random. The effect on ``sum_j
-    c_j h_j(x)`` grows with the size of c, and c grows as functions become more similar.
-    """
-    if basis.precision_ != "float32":
-        return 0.0
-    largest = float(np.linalg.norm(coefficients, axis=0).max(initial=0.0))
-    return float(np.finfo(np.float32).eps / np.sqrt(12)) * largest
-
-
 def check_precision(found: Fit, hidden: int = 0) -> Fit:
     """Mark a fit as coarse if the requested float32 is not precise enough.
 
     ``hidden`` is the number of directions lost in the rounding of the sums.
     """
-    noise = float32_noise(found.basis, found.coefficients)
-    if (noise <= COARSE and not hidden) or not found.solution.status.succeeded:
+    noise = float32_noise(found.basis.precision_, found.coefficients)
+    what = why_coarse(noise, hidden, found.basis.size)
+    if what is None or not found.solution.status.succeeded:
         return found
-    what = (
-        f"rounding of the sums hides {hidden} of {found.basis.size} directions"
-        if hidden
-        else f"rounding of the values adds noise of about {noise:.1%} of the scale of y"
-    )
     reason = f"{what} ({found.solution.reason}): use dtype='auto' or 'float64', or a larger alpha"
     return replace(found, solution=replace(found.solution, status=Status.COARSE, reason=reason))
 

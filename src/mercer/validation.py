@@ -76,7 +76,7 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join([*(repr(name) for name in names[:10]), *more])
 
 
-def from_alias(value: Any, aliases: Mapping[str, type[Any]], kind: type[T], parameter: str) -> T:
+def from_alias(value: object, aliases: Mapping[str, type[Any]], kind: type[T], parameter: str) -> T:
     """Convert a name to a new object of its class; pass objects of ``kind`` through."""
     if isinstance(value, str):
         if value not in aliases:
@@ -97,7 +97,7 @@ def from_alias(value: Any, aliases: Mapping[str, type[Any]], kind: type[T], para
 
 
 def check_number(
-    value: Any,
+    value: object,
     name: str,
     *,
     minimum: float = -np.inf,
@@ -124,7 +124,7 @@ def check_number(
     return number
 
 
-def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
+def check_count(value: object, name: str, *, minimum: int = 1) -> int:
     """Return ``value`` as an int, at least ``minimum``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer of at least {minimum}, got {value!r}")
@@ -133,14 +133,14 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
-def check_flag(value: Any, name: str) -> bool:
+def check_flag(value: object, name: str) -> bool:
     """Return a bool from True, False, 1 or 0; a string such as "no" would be truthy."""
     if not isinstance(value, (bool, np.bool_, Integral)) or value not in (0, 1):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
-def check_share(value: Any, name: str, hint: str = "") -> float:
+def check_share(value: object, name: str, hint: str = "") -> float:
     """Return ``value`` as a float strictly between 0 and 1."""
     number = check_number(value, name, hint=hint)
     if not 0 < number < 1:
@@ -148,7 +148,7 @@ def check_share(value: Any, name: str, hint: str = "") -> float:
     return number
 
 
-def check_choice(value: Any, name: str, options: Sequence[str]) -> str:
+def check_choice(value: object, name: str, options: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``options``."""
     if not isinstance(value, str) or value not in options:
         raise ValueError(f"unknown {name} {value!r}{closest(str(value), options)}")
@@ -311,7 +311,7 @@ def check_same_length(n_rows: int, other: Sized, name: str) -> None:
 
 
 def check_array(
-    value: Any, name: str, shape: tuple[int | None, ...], kind: str = "f", *, finite: bool = True
+    value: object, name: str, shape: tuple[int | None, ...], kind: str = "f", *, finite: bool = True
 ) -> Array:
     """Return an array of the given shape (None: any length) and kind, with finite values.
 

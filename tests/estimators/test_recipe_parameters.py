@@ -25,7 +25,7 @@ from mercer import (
 )
 from mercer.recipes import RECIPES
 from mercer.solvers import PreconditionedCG
-from mercer.solvers.iterates import IterativeSolver
+from mercer.solvers.solver import IterativeSolver
 
 over_recipes = pytest.mark.parametrize("name", RECIPES)
 OF_THEIR_OWN = [name for name, found in RECIPES.items() if found.estimator is not None]

@@ -7,8 +7,7 @@ from sklearn.base import clone
 from mercer import Gaussian, KernelRegressor, Landmarks
 from mercer.bases import Whitener
 from mercer.inference import error_scale, left_out_pass
-from mercer.inference.left_out_pass import LeftOutShard
-from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.left_out_pass import LeftOutRows, LeftOutShard
 from mercer.moments import Moments
 
 

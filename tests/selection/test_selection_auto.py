@@ -18,7 +18,7 @@ from mercer import (
     LaplacianL2,
     RandomFeatures,
 )
-from mercer.leaving_out.left_out_squares import LeftOut, left_out_squares
+from mercer.leaving_out.leave_one_out import LeftOut, left_out_squares
 from pairs import over_pairs
 
 ALPHAS = np.array([1e-4, 1e-2, 1.0])

@@ -136,7 +136,7 @@ def test_folds_by_change_are_folds_by_refitting(
     kernel, basis, intercept, weighted, dealt, together, monkeypatch
 ):
     case = Case(kernel, basis, "float64")
-    monkeypatch.setattr("mercer.leaving_out.separate_gradients.PRECISION", 1e-7)
+    monkeypatch.setattr("mercer.leaving_out.rests_of_moments.PRECISION", 1e-7)
     monkeypatch.setattr(mercer.leaving_out.rests_of_moments, "STEPS", 200)
     model = fitted(case, KFold(4), intercept, weighted)
     assert len(together) == 4

@@ -40,7 +40,7 @@ def fitted(criterion, monkeypatch, smallest, dtype="float64", **settings):
 @pytest.mark.parametrize("criterion", CRITERIA, ids=str)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_scores_alpha_and_predictions_are_the_same(criterion, intercept, monkeypatch):
-    monkeypatch.setattr("mercer.leaving_out.separate_gradients.PRECISION", 1e-7)
+    monkeypatch.setattr("mercer.leaving_out.rests_of_moments.PRECISION", 1e-7)
     known = fitted(criterion, monkeypatch, 10**6, fit_intercept=intercept)
     found = fitted(criterion, monkeypatch, 100, fit_intercept=intercept)
     assert found.fit_.solution.reason == "tridiagonal form"
@@ -118,7 +118,7 @@ def test_folds_by_every_way_are_folds_by_eigenvectors(
     Y[::7] = np.nan  # labels are fewer than rows
     weight = np.random.default_rng(1).integers(0, 4, len(X)) if weighted else None
     settings = {"fit_intercept": intercept, "alphas": given, "unlabelled": "use"}
-    monkeypatch.setattr("mercer.leaving_out.separate_gradients.PRECISION", 1e-7)
+    monkeypatch.setattr("mercer.leaving_out.rests_of_moments.PRECISION", 1e-7)
     found = []
     for smallest, share in ((10**6, 1e-9), (100, wide)):
         monkeypatch.setattr("mercer.leaving_out.errors_on_folds.WIDE", share)

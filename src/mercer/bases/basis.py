@@ -308,7 +308,7 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Whether that needs the Gram sums of the candidates, in addition to sums with y."""
         return True
 
-    def choose_features(self, moments: Any, rng: np.random.Generator) -> None:
+    def choose_features(self, moments: object, rng: np.random.Generator) -> None:
         """Select features from the candidates by the moments of their values."""
         raise TypeError(f"{type(self).__name__} has no candidates to select from")
 
@@ -320,7 +320,7 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """The factors that make functions orthogonal, for a model file; None if there are none."""
         return None
 
-    def restore_factors(self, factors: Any) -> None:
+    def restore_factors(self, factors: object) -> None:
         """Set the factors, as read from a model file."""
         kind = type(factors).__name__
         raise ValueError(f"{type(self).__name__} must have no factors, got {kind}")
@@ -329,7 +329,7 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Evaluate in float64 from now on."""
         self.precision_ = "float64"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Choose the functions from the rows of X."""
         kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
         X = validate_data(

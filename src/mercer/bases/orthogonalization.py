@@ -43,8 +43,6 @@ from mercer.contracts import Array, Precision
 #: A pivot is the squared norm of a function after projecting out the earlier ones. A function whose
 #: pivot, relative to the largest, is below this is dropped as dependent.
 CUT = {"float64": 1e-13, "float32": 1e-7}
-#: Below this pivot a function in float32 is as much rounding as value: float64 is used.
-FLOAT32_PIVOT = 1e-9
 #: The smallest q; and that of many functions in float32 with pivots below the last number.
 LEADING, MORE_LEADING, SMALL_PIVOT = 64, 256, 1e-5
 #: q grows until the pivot is below this times the square of the smallest: the rounding of the
@@ -150,14 +148,6 @@ def first_columns(gram: Array) -> Array | None:
     L[:q] = corner
     L[q:] = solve_triangular(corner, gram[q:].T, lower=True, check_finite=False).T
     return L
-
-
-def trusted_precision(factor: Array, wanted: Precision) -> Precision:
-    """Return float64 if the pivots are too small for float32, otherwise ``wanted``."""
-    pivots = np.diagonal(factor) ** 2
-    if len(pivots) and pivots.min() < FLOAT32_PIVOT * pivots.max():
-        return "float64"
-    return wanted
 
 
 def leading_size(factor: Array, precision: Precision) -> int:

@@ -18,13 +18,13 @@ from mercer.bases.orthogonalization import (
     first_columns,
     leading_order,
     ordered_cholesky,
-    trusted_precision,
 )
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, BlockKernel, Precision, Rows
 from mercer.engines.local import blas_threads, one_core
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import dense
+from mercer.precision import trusted_precision
 from mercer.storage.state import Count, Numbers, Sizes
 from mercer.validation import check_array, check_overflow, warn
 
@@ -137,7 +137,7 @@ class OrthogonalizedBasis(BasisTransformer):
         """L, and the predecessors of functions and their weights; None if L is not known."""
         return (self.factor_, *self.neighbors_) if hasattr(self, "factor_") else None
 
-    def restore_factors(self, factors: Any) -> None:
+    def restore_factors(self, factors: object) -> None:
         """Set L, lower triangular with a positive diagonal, and the predecessors of functions."""
         if not isinstance(factors, tuple) or len(factors) != 3:
             raise ValueError("the factors must be L, predecessors and their weights")

@@ -223,7 +223,7 @@ class RandomFeatures(BasisTransformer):
             self.features_ = WeightedFeatures(chosen_features(self.features_, chosen), weights)
         self._wanted = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Draw the functions; ``sampling="labels"`` needs y (numbers or classes)."""
         if self.sampling == "labels" and y is None:
             raise ValueError("sampling='labels' needs y: fit(X, y)")

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.estimators.predicting import values_of
 from mercer.inference.calibration import chosen_map, classes_of
-from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.left_out_pass import LeftOutRows
 from mercer.inference.preferences import PreferenceMap, fit_preferences, pairs_within
 from mercer.inference.probability_map import NAMES, ProbabilityMap
 from mercer.inference.reliability import Reliability, reliability_of

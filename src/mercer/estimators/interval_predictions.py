@@ -14,7 +14,7 @@ from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.predicting import by_partition, values_of
 from mercer.inference.error_scale import ErrorScale
 from mercer.inference.intervals import Intervals
-from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.left_out_pass import LeftOutRows
 from mercer.rows.given_arrays import refuse_masked
 from mercer.validation import check_share, check_weight
 

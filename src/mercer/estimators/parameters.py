@@ -29,8 +29,7 @@ from mercer.opening.weighing import WEIGHT_TYPES, check_class_weight
 from mercer.plan import parse_memory
 from mercer.request import Problem
 from mercer.search import SCALES, as_metric
-from mercer.search.metric_search import FORMS
-from mercer.search.space import auto_kernels
+from mercer.search.space import FORMS, auto_kernels
 from mercer.selection import as_criterion
 from mercer.solvers import SOLVERS, BaseSolver, as_solver
 from mercer.validation import (

@@ -2,7 +2,7 @@
 
 from mercer.inference.error_scale import ErrorScale
 from mercer.inference.intervals import Intervals
-from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.left_out_pass import LeftOutRows
 from mercer.inference.mixture_quantiles import ErrorMixture
 from mercer.inference.novelty import Novelty
 from mercer.inference.shifted_inverse import ShiftedInverse

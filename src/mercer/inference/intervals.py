@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.contracts import Array
 from mercer.inference.error_scale import ErrorScale, LocalScale
-from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.left_out_pass import LeftOutRows
 from mercer.inference.mixture_quantiles import MANY, ErrorMixture
 from mercer.inference.novelty import Novelty
 from mercer.storage.state import Numbers, Part, Sizes, State, check_state

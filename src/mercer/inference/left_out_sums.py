@@ -13,8 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.inference.left_out_pass import LeftOutShard
-from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.left_out_pass import LeftOutRows, LeftOutShard
 
 #: Edges of bins: about 2 percent apart far from 0, and that share of a unit near it.
 EDGES = np.sinh(np.linspace(-12.0, 12.0, 1201))

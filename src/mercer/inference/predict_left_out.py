@@ -21,8 +21,7 @@ from mercer.inference.error_scale import (
     scales_of,
 )
 from mercer.inference.intervals import Intervals
-from mercer.inference.left_out_pass import Evaluation, left_out_shards, rows_of
-from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.left_out_pass import Evaluation, LeftOutRows, left_out_shards, rows_of
 from mercer.inference.left_out_sums import stand_ins, sums_of
 from mercer.inference.novelty import CANDIDATES, FAR, Novelty
 from mercer.leaving_out import FoldModels, LeaveOut, models_without

@@ -1,7 +1,5 @@
 """Kernels: k(X, Z) on blocks of rows, their sums and products, and their random features."""
 
-from typing import Any
-
 from mercer.kernels.chi_squared import ChiSquared
 from mercer.kernels.combined import InMetric, Product, Sum
 from mercer.kernels.cosine import Cosine
@@ -47,7 +45,7 @@ NO_KERNELS = {
 }
 
 
-def as_kernel(kernel: Any) -> Kernel:
+def as_kernel(kernel: object) -> Kernel:
     """Turn a name or a function into a kernel object; pass objects through.
 
     >>> as_kernel("rbf")

@@ -42,13 +42,13 @@ def median_distance(X: Rows, metric: PairDistances = "euclidean") -> float:
     return median if median > 0 else 1.0
 
 
-def is_resolved(bandwidth: Any) -> bool:
+def is_resolved(bandwidth: object) -> bool:
     """Return whether the bandwidth is already numeric."""
     return not isinstance(bandwidth, str)
 
 
 def resolve_bandwidth(
-    bandwidth: Any, X: Rows, metric: PairDistances = "euclidean"
+    bandwidth: object, X: Rows, metric: PairDistances = "euclidean"
 ) -> float | Array:
     """Return the bandwidth as one positive number, or one per column of X."""
     if isinstance(bandwidth, str):

@@ -66,7 +66,7 @@ class StoredFeatures:
 NO_MAP = "the features must be a feature map, got {kind}"
 
 
-def check_features(features: Any, n_features: int) -> int:
+def check_features(features: object, n_features: int) -> int:
     """Return the number of functions of a restored map; raise ValueError if it is not a map."""
     if not isinstance(features, StoredFeatures):
         raise ValueError(f"the features must be a feature map, got {type(features).__name__}")
@@ -81,7 +81,7 @@ class Features(Field):
 
     axis: str
 
-    def check_value(self, value: Any, name: str, sizes: Sizes) -> None:
+    def check_value(self, value: object, name: str, sizes: Sizes) -> None:
         """Check the map."""
         sizes.setdefault(self.axis, check_features(value, sizes["d"]))
 
@@ -391,7 +391,7 @@ class FeaturesInMetric(StoredFeatures):
         return self.metric.pull_back(X, found)
 
 
-def has_gradient(features: Any) -> bool:
+def has_gradient(features: object) -> bool:
     """Return whether a feature map has a gradient; one of your own need not say so.
 
     >>> from mercer.kernels.feature_maps import FourierFeatures

@@ -166,6 +166,6 @@ class FunctionKernel(Kernel):
         return values
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     """Return a name for messages."""
     return str(getattr(function, "__name__", type(function).__name__))

@@ -176,12 +176,12 @@ class Kernel(BaseEstimator):
         np.fill_diagonal(gram, self.diag(X))
         return gram
 
-    def __add__(self, other: Any) -> Sum:
+    def __add__(self, other: object) -> Sum:
         from mercer.kernels import Sum, as_kernel
 
         return Sum(self, as_kernel(other))
 
-    def __mul__(self, other: Any) -> Product:
+    def __mul__(self, other: object) -> Product:
         from mercer.kernels import Product, as_kernel
 
         return Product(self, as_kernel(other))

@@ -19,7 +19,7 @@ from scipy.linalg import cho_factor, cho_solve, lapack
 
 from mercer.contracts import Array
 from mercer.leaving_out.fold_models import FoldModels, Model, same_steps
-from mercer.leaving_out.separate_gradients import solve_separately
+from mercer.leaving_out.rests_of_moments import solve_separately
 from mercer.solvers import BaseSolver
 from mercer.symmetric import mirror_lower
 from mercer.systems import ABSENT, KernelMatrixSystem, KernelProductSystem

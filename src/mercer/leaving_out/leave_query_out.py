@@ -19,7 +19,7 @@ import numpy as np
 
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Reading, Targets
-from mercer.leaving_out.left_out_squares import LeftOut
+from mercer.leaving_out.leave_one_out import LeftOut
 from mercer.moments import PairWeights, Pass
 from mercer.moments.by_fold import share_functions
 from mercer.moments.queries import WHOLE

@@ -13,8 +13,10 @@ from mercer.leaving_out.fold_models_by_inverse import (
     without_folds_by_kernel_products,
     without_folds_dual,
 )
-from mercer.leaving_out.fold_models_by_products import without_folds_by_products
-from mercer.leaving_out.fold_models_over_shards import without_folds_over_shards
+from mercer.leaving_out.fold_models_by_products import (
+    without_folds_by_products,
+    without_folds_over_shards,
+)
 from mercer.leaving_out.one_row_models import without_rows, without_rows_dual
 from mercer.leaving_out.wanted import LeaveOut
 from mercer.moments import Pass

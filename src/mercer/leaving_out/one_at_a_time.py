@@ -13,9 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.leaving_out.leave_one_out import leave_landmark_out, leave_one_out
+from mercer.leaving_out.leave_one_out import (
+    ROUNDING,
+    LeftOut,
+    leave_landmark_out,
+    leave_one_out,
+    left_out_squares,
+)
 from mercer.leaving_out.leave_query_out import leave_query_out, some_queries_out
-from mercer.leaving_out.left_out_squares import ROUNDING, LeftOut, left_out_squares
 from mercer.systems import KernelMatrixSystem, MomentSystem
 
 #: From this many left-out rows a function, eigenvectors repay their cost.

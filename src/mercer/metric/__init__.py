@@ -4,7 +4,7 @@ It comes from a sum over rows: the average outer product of the gradients of a f
 better metric for the next fit.
 """
 
-from mercer.metric.gradients import gradient_outer_product, learned_matrix
+from mercer.metric.gradient_outer_products import gradient_outer_product, learned_matrix
 from mercer.metric.record import SearchRecord, Tried
 
 __all__ = [

@@ -18,7 +18,7 @@ from mercer.estimators.comparing import fixed_parameters
 from mercer.estimators.fitted import Fitted
 from mercer.estimators.parameters import FIXED, check_parameters, read_parameters
 from mercer.inference.intervals import Intervals
-from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.left_out_pass import LeftOutRows
 from mercer.models.model_classes import CALIBRATIONS, ESTIMATORS, REGISTRY, TARGETS
 from mercer.opening.inputs import Features
 from mercer.plan import Plan

@@ -21,7 +21,7 @@ from mercer.estimators import (
 from mercer.estimators.calibrating import Calibration
 from mercer.inference.error_scale import ErrorScale
 from mercer.inference.intervals import Intervals
-from mercer.inference.left_out_rows import LeftOutRows
+from mercer.inference.left_out_pass import LeftOutRows
 from mercer.inference.novelty import Novelty
 from mercer.inference.preferences import PreferenceMap
 from mercer.inference.probability_map import ProbabilityMap

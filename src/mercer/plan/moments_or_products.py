@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mercer.bases import BasisTransformer, Landmarks
-from mercer.contracts import Precision
 from mercer.engines import available_cores
 from mercer.engines.memory import human_bytes, parse_memory
 from mercer.plan import cost
@@ -17,6 +16,7 @@ from mercer.plan.plan import (
     make_plan,
     pilot_plan,
 )
+from mercer.precision import starting_precision
 from mercer.request import Request
 from mercer.solvers import BaseSolver, PreconditionedCG, Ridge
 from mercer.systems.by_kernel_products import TILE_COLUMNS, TILE_ROWS, stored_bytes
@@ -129,9 +129,8 @@ def product_plan(rows: Shape, request: Request) -> Plan:
     size = chosen.wanted_size(n_rows)
     # Exact products of the full kernel are in float64 anyway.
     fine = not chosen.dual and solver.tolerance is not None and solver.tolerance < FINE
-    coarse = dtype == "float32" or (dtype == "auto" and kernel.bounded and not fine)
-    precision: Precision = "float32" if coarse else "float64"
-    width = 4 if coarse else 8
+    precision = starting_precision(dtype, kernel.bounded, worthwhile=not fine)
+    width = 4 if precision == "float32" else 8
     pilot = None
     if request.open_alpha:
         pilot = pilot_plan(rows, request, chosen, size)

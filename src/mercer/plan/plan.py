@@ -13,6 +13,7 @@ from mercer.contracts import Precision, Reading
 from mercer.engines import available_cores
 from mercer.engines.memory import human_bytes, parse_memory
 from mercer.plan.cost import PILOT
+from mercer.precision import FLOAT64_WORK, starting_precision
 from mercer.request import Request
 from mercer.solvers import Ridge
 from mercer.storage.state import PRECISION, Count, OneOf, Part, Share, State
@@ -25,9 +26,6 @@ FULL_ROWS = 2000
 LANDMARKS, ROWS_EACH = 4000, 3
 #: Beyond this many values of functions, "auto" takes the default of a basis.
 VALUES = 4e8
-#: Below this many multiply-adds, n M of M functions and of the values of a row each, float64 costs
-#: less than about half a second.
-FLOAT64_WORK = 2e10
 #: Entries of a block of basis values.
 BLOCK_ENTRIES = 2**22
 #: Rows of a block for moments if memory allows: each block adds M x M numbers to the running sums,
@@ -228,10 +226,8 @@ def _sized(plan: Plan, rows: Shape, request: Request) -> Plan:
     """Fill in precision, block size, threads and memory for the size of the plan."""
     size, n_rows, n_features = plan.size, rows.n_rows, rows.n_features
     kernel, dtype = request.kernel, request.dtype
-    precision: Precision = "float64"
     work = n_rows * float(size) * (size + (0 if kernel.pairwise else rows.row_values))
-    if dtype == "float32" or (dtype == "auto" and kernel.bounded and work > FLOAT64_WORK):
-        precision = "float32"
+    precision = starting_precision(dtype, kernel.bounded, work > FLOAT64_WORK)
     width = plan.basis.width(n_rows)
     wide = width > plan.basis.wanted_size(n_rows)
     entries = width if wide else size

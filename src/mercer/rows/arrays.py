@@ -198,7 +198,7 @@ class ArraySource:
         return part
 
 
-def _as_rows(X: Any) -> Rows:
+def _as_rows(X: object) -> Rows:
     """Return X as a table, or as a numeric matrix, dense or CSR, without a copy if possible."""
     if isinstance(X, Table):
         return X

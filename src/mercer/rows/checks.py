@@ -128,7 +128,7 @@ def check_query(query: Array, label: str, *, start: int = 0) -> None:
         raise ValueError(f"{label} must have one type, got both text and numbers: convert it")
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     """Return whether a value is None, NaN, pandas' NA or empty text, without importing pandas."""
     same = value == value
     return not isinstance(same, (bool, np.bool_)) or not same or value is None or value == ""

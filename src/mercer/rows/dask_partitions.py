@@ -19,7 +19,7 @@ from mercer.rows.table import Table
 from mercer.validation import MercerWarning
 
 
-def is_partitioned(X: Any) -> bool:
+def is_partitioned(X: object) -> bool:
     """Return whether X is a Dask array or data frame, without importing Dask."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mercer.rows.arrow import reading
 from mercer.rows.checks import check_file
@@ -299,7 +298,7 @@ def _vote(values: list[str]) -> str | None:
     return None
 
 
-def decimal_of(source: Any) -> str:
+def decimal_of(source: object) -> str:
     """Return the decimal sign of the file that a source reads, "." if it is no text.
 
     >>> decimal_of(None)

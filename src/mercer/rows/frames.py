@@ -38,7 +38,7 @@ def table_of(X: Any) -> Table | None:
     return Table(dict(zip(map(str, names), columns.values(), strict=True)), X.shape[0])
 
 
-def frame_names(X: Any) -> list[Any] | None:
+def frame_names(X: object) -> list[Any] | None:
     """Return the distinct names of the columns of a data frame; None for anything else.
 
     >>> frame_names(np.zeros((2, 2))), frame_names(Table({"size": np.zeros(2)}))
@@ -116,14 +116,14 @@ def _of_categories(categories: Any) -> Coded:
     return without_gap_words(Coded(codes, text.levels, bool(categories.ordered), declared=True))
 
 
-def _from_objects(X: Any) -> Table | None:
+def _from_objects(X: object) -> Table | None:
     """Return an array of text or objects as a table."""
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS":
         return None
     return Table({f"x{at}": _of_values(X[:, at], f"x{at}") for at in range(X.shape[1])}, len(X))
 
 
-def _of_values(values: Array, name: Any) -> Column:
+def _of_values(values: Array, name: object) -> Column:
     """Return an array of one column as numbers, dates or text."""
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
@@ -150,7 +150,7 @@ def _of_values(values: Array, name: Any) -> Column:
     return without_gap_words(Coded.of(values.astype(object)))
 
 
-def _is_compound(value: Any) -> bool:
+def _is_compound(value: object) -> bool:
     """Return whether an object is neither a number nor text: a list, say, or a complex number."""
     return not isinstance(value, str) and (hasattr(value, "__len__") or isinstance(value, complex))
 
@@ -167,7 +167,7 @@ def _as_dates(values: Array, gaps: Array) -> Array | None:
     return found
 
 
-def from_frame(X: Any) -> tuple[Array, list[str]] | None:
+def from_frame(X: object) -> tuple[Array, list[str]] | None:
     """Return the values and column names of a data frame of numbers; None for anything else.
 
     The array is float32 if all columns are, otherwise float64; missing values become NaN.
@@ -193,7 +193,7 @@ def from_frame(X: Any) -> tuple[Array, list[str]] | None:
     return out, [str(name) for name in frame.columns]
 
 
-def _from_duck(X: Any) -> tuple[Array, list[str]] | None:
+def _from_duck(X: object) -> tuple[Array, list[str]] | None:
     """Do the same without narwhals for anything with named columns and ``to_numpy``."""
     if not (hasattr(X, "to_numpy") and hasattr(X, "columns")):
         return None

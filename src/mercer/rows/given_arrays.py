@@ -15,7 +15,7 @@ from scipy import sparse
 from mercer.contracts import Array
 
 
-def sound_rows(X: Any) -> Any:
+def sound_rows(X: object) -> Any:
     """Return X with masked values as NaN; raise ValueError if reading it would be unsafe.
 
     >>> sound_rows(np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [1, 0]]))
@@ -29,7 +29,7 @@ def sound_rows(X: Any) -> Any:
     return unmasked(X)
 
 
-def unmasked(values: Any, *, labels: bool = False) -> Any:
+def unmasked(values: object, *, labels: bool = False) -> Any:
     """Return a masked array as a plain one with NaN (None for text) for masked values.
 
     Anything else is returned as it is, and so are the values if none is masked. Integers become
@@ -54,7 +54,7 @@ def unmasked(values: Any, *, labels: bool = False) -> Any:
     return found
 
 
-def refuse_masked(values: Any, label: str) -> None:
+def refuse_masked(values: object, label: str) -> None:
     """Raise ValueError if a value is masked where none may be missing."""
     mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.zeros(0)
     if mask.any():
@@ -65,7 +65,7 @@ def refuse_masked(values: Any, label: str) -> None:
         )
 
 
-def is_sparse(X: Any) -> bool:
+def is_sparse(X: object) -> bool:
     """Return whether X is a SciPy sparse matrix or array."""
     return bool(sparse.issparse(X))
 
@@ -112,14 +112,14 @@ def _check_range(indices: Array, size: int, label: str) -> None:
         raise ValueError(f"{label} must be from 0 to {size - 1}, got {wrong}{REBUILD}")
 
 
-def mapping(array: Any) -> mmap.mmap | None:
+def mapping(array: object) -> mmap.mmap | None:
     """Return the memory map that an array is a view of, None for arrays in memory."""
     while isinstance(array, np.ndarray):
         array = array.base
     return array if isinstance(array, mmap.mmap) else None
 
 
-def check_mapped(array: Any) -> None:
+def check_mapped(array: object) -> None:
     """Raise ValueError if the file of a memory-mapped array is shorter than what is mapped."""
     found = mapping(array)
     if found is None:
@@ -137,7 +137,7 @@ def check_mapped(array: Any) -> None:
         )
 
 
-def _file(array: Any) -> tuple[str, int]:
+def _file(array: object) -> tuple[str, int]:
     """Return the name of the file of a memory-mapped array, and where in it the array starts."""
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):

@@ -78,7 +78,7 @@ class ShardFacts:
     values: float = np.inf  # of a row on average, where most values are 0 and are not stored
 
     @classmethod
-    def of(cls, source: RowSource, targets: Any, look: Any) -> ShardFacts:
+    def of(cls, source: RowSource, targets: object, look: object) -> ShardFacts:
         """Return the facts about the rows of a source."""
         X: Any = source.rows if isinstance(source, ArraySource) else None
         return cls(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -76,7 +75,11 @@ def is_svmlight(path: Path) -> bool:
 
 
 def write_svmlight(
-    path: str | os.PathLike[str], X: Any, y: Any, qid: Any = None, comment: str | None = None
+    path: str | os.PathLike[str],
+    X: object,
+    y: object,
+    qid: object = None,
+    comment: str | None = None,
 ) -> None:
     """Write rows as lines ``label qid:query index:value ...``, for use with other rankers.
 

@@ -100,7 +100,7 @@ GAP_WORDS = frozenset(
 )
 
 
-def is_gap(value: Any) -> bool:
+def is_gap(value: object) -> bool:
     """Return whether an object stands for a missing value: None, NaN, NaT or pandas' NA."""
     if value is None or isinstance(value, str):
         return value is None
@@ -110,7 +110,7 @@ def is_gap(value: Any) -> bool:
     return type(value).__name__ == "NAType"
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     r"""Return a value as text that reads as the same value: whole numbers without a point.
 
     Lone surrogates, which no file can hold, are written out.

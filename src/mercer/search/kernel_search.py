@@ -20,10 +20,9 @@ from mercer.plan import parse_memory
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.sampling import distinct_rows, uniform_indices
-from mercer.search.metric_search import MetricSearch
 from mercer.search.sample import labelled_rows, sampled_rows, warn_of_copies
 from mercer.search.search import Search, State
-from mercer.search.space import Space
+from mercer.search.space import MetricSearch, Space
 from mercer.search.trial import BLOCK_ROWS, Candidate, Outcome, Trial, outcome_of
 
 #: Below the first of these numbers of rows nothing is searched, and below the second no metric and

@@ -4,11 +4,10 @@ from typing import Any, TypeAlias
 
 from mercer.solvers.early_stopping import SolverPath
 from mercer.solvers.gradient_descent import GradientDescent
-from mercer.solvers.iterates import IterativeSolver
 from mercer.solvers.kcgm import KCGM
 from mercer.solvers.preconditioned import PreconditionedCG
 from mercer.solvers.ridge import CutOff, Ridge
-from mercer.solvers.solver import BaseSolver, check_fits
+from mercer.solvers.solver import BaseSolver, IterativeSolver, check_fits
 from mercer.solvers.stopping import (
     RULES,
     StopAfter,

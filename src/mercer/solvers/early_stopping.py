@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mercer.contracts import Array, ErrorOf, IteratedSystem, Solution, Status, StepProgress
-from mercer.solvers.iterates import Iterate, IterativeSolver
+from mercer.solvers.solver import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
 from mercer.storage.state import Each, Numbers, Part, Sizes, State
 from mercer.systems import KernelMatrixSystem, MomentSystem

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from mercer.contracts import IteratedSystem
-from mercer.solvers.iterates import Iterate, IterativeSolver
+from mercer.solvers.solver import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
 from mercer.systems.iterated import inner, lengths
 from mercer.validation import check_flag, check_number

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mercer.contracts import Array, IteratedSystem
-from mercer.solvers.iterates import Iterate, IterativeSolver
+from mercer.solvers.solver import Iterate, IterativeSolver
 from mercer.solvers.stopping import StoppingRule
 from mercer.systems.iterated import inner, lengths
 

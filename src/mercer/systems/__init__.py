@@ -8,12 +8,11 @@ from mercer.systems.by_kernel_products import (
 )
 from mercer.systems.by_moments import MomentSystem
 from mercer.systems.by_products import ProductSystem
-from mercer.systems.decomposition import Decomposition, RowMap, Shifted
 from mercer.systems.direct import DirectSystem
 from mercer.systems.function_space import FunctionSystem
 from mercer.systems.iterated import KernelSystem, MatrixSystem
 from mercer.systems.mean_of_shards import MeanOfShards, MeanSystem
-from mercer.systems.spectrum import Spectrum
+from mercer.systems.spectrum import Decomposition, RowMap, Shifted, Spectrum
 
 __all__ = [
     "ABSENT",

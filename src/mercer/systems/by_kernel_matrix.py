@@ -19,10 +19,9 @@ from scipy.linalg import lapack
 from mercer.contracts import Array, ErrorOf, Penalty
 from mercer.sampling import fold_labels
 from mercer.symmetric import mirror_lower
-from mercer.systems.decomposition import Decomposition
 from mercer.systems.direct import DirectSystem
 from mercer.systems.iterated import KernelSystem
-from mercer.systems.spectrum import Spectrum
+from mercer.systems.spectrum import Decomposition, Spectrum
 
 #: A weight that represents 0: the row has no influence on the fit.
 ABSENT = 1e-300

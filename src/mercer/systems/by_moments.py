@@ -17,12 +17,10 @@ import numpy as np
 from mercer.bases import BasisTransformer, Whitener
 from mercer.contracts import Array, ErrorOf, Solution, Status
 from mercer.moments import Moments, NormalEquations, Pass
-from mercer.systems.decomposition import RowMap
+from mercer.precision import hidden_directions
 from mercer.systems.direct import DirectSystem
 from mercer.systems.iterated import MatrixSystem
-
-#: Share of directions below float32 rounding that a fit can do without.
-FEW = 0.05
+from mercer.systems.spectrum import RowMap
 
 
 class MomentSystem(DirectSystem):
@@ -143,8 +141,7 @@ class MomentSystem(DirectSystem):
         """Return how many directions are lost in float32 rounding; 0 if only a few."""
         if self.basis.precision_ != "float32" or solution.status is not Status.RANK_REDUCED:
             return 0
-        dropped = self.spectrum.dropped
-        return dropped if dropped > FEW * len(self.spectrum.values) else 0
+        return hidden_directions(self.spectrum.dropped, len(self.spectrum.values))
 
     def kept(self) -> dict[str, Any]:
         """Return what a fit stores to add rows or to resume."""

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mercer.contracts import Array, Penalty
-from mercer.systems.decomposition import Decomposition
-from mercer.systems.spectrum import Spectrum
+from mercer.systems.spectrum import Decomposition, Spectrum
 from mercer.systems.tridiagonal import Tridiagonal
 
 #: From this size on, a tridiagonal form is faster than an eigendecomposition, whatever it is for.

@@ -331,7 +331,7 @@ def model_of_system(system: ShardSystem) -> Array:
     return model
 
 
-def answer_of(system: Any, question: str, V: Array) -> Array:
+def answer_of(system: object, question: str, V: Array) -> Array:
     """Task: return the shard's product or solve with V."""
     found: Array = getattr(system, question)(V)
     return found
