@@ -12,8 +12,8 @@ from mercer.bases.orthogonalization import (
     LEADING,
     Orthogonalization,
     ordered_cholesky,
-    trusted_precision,
 )
+from mercer.precision import trusted_precision
 from mercer.rows import ArraySource
 from pairs import over_each
 
