@@ -87,6 +87,19 @@ def test_a_closed_client(client):
             LOCAL.set_params(engine=given).fit(X, Y)
 
 
+@pytest.mark.parametrize("wait", ["_wait", "_taken"])
+def test_a_client_that_is_closed_during_a_wait(client, monkeypatch, wait):
+    engine, waiting = DaskEngine(client.scheduler.address), getattr(DaskEngine, wait)
+
+    def closed(engine, *arguments):
+        engine.client.close()
+        return waiting(engine, *arguments)
+
+    monkeypatch.setattr(DaskEngine, wait, closed)
+    with pytest.raises(EngineError, match=r"client is closed|connection .* was lost"):
+        engine.map(abs, [-1, -2], label="numbers")
+
+
 def tasks_left(dask_scheduler):
     return [str(key) for key in dask_scheduler.tasks]
 

@@ -1,7 +1,9 @@
 """Predictions of Dask collections: lazy, with the same partitions, by the names of the columns."""
 
+import pickle
 import warnings
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -89,6 +91,17 @@ def test_nothing_is_computed_before_it_is_asked_for():
     found = REGRESSOR.predict(lazy)
     with pytest.raises(AssertionError, match="computed"):
         found.compute()
+
+
+@pytest.mark.parametrize("form", ["frame", "array"])
+def test_the_model_is_sent_once_and_not_with_every_partition(form):
+    model, rows = REGRESSOR, PARTS
+    if form == "array":
+        X = FRAME[["size"]].to_numpy()
+        model, rows = KernelRegressor(Gaussian(1.0)).fit(X, PRICE), da.from_array(X, chunks=(30, 1))
+    (found,) = dask.optimize(model.predict(rows))
+    sizes = [len(pickle.dumps(task)) for task in dict(found.__dask_graph__()).values()]
+    assert sum(size > len(pickle.dumps(model.basis_)) for size in sizes) == 1
 
 
 def test_errors_come_at_once():

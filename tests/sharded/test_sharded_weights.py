@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from mercer import Gaussian, KernelClassifier, KernelRegressor, Landmarks, open_rows
+from mercer.rows import ArraySource
+from mercer.rows.frames import table_of
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -30,10 +32,16 @@ def files(folder):
     return [folder / f"{number}.parquet" for number in range(3)]
 
 
+def array_source():
+    rows = table_of(FRAME[["x", "town"]])
+    return ArraySource(rows, FRAME["y"].to_numpy(), FRAME["w"].to_numpy(), rows.names)
+
+
 ROWS = {
     "frame": lambda folder: (FRAME, "y", "w"),
     "csv": lambda folder: (csv(folder), "y", "w"),
     "source": lambda folder: (open_rows(csv(folder), target="y", weight="w", raw=True),),
+    "array source": lambda folder: (array_source(),),
     "files": lambda folder: (files(folder), "y", "w"),
     "folder": lambda folder: (files(folder)[0].parent, "y", "w"),
     "dask frame": lambda folder: (dd.from_pandas(FRAME, npartitions=4), "y", "w"),
@@ -56,6 +64,14 @@ def test_a_weight_of_0_is_no_row(name, shards, tmp_path):
     assert "town=elsewhere" not in names
     rows = KEPT[["x", "town"]]
     np.testing.assert_allclose(found.predict(rows), whole.predict(rows), atol=1e-5)
+
+
+def test_labels_of_shards_of_a_source_with_rows_of_weight_0():
+    model = KernelRegressor(Gaussian(1.5), Landmarks(30), 1e-3, metric=None, random_state=0)
+    expected = model.fit(array_source()).predict(KEPT[["x", "town"]])
+    model.fit(array_source(), shard_labels=np.arange(N) % 3)
+    assert model.fit_.n_rows == len(KEPT)
+    np.testing.assert_allclose(model.predict(KEPT[["x", "town"]]), expected, atol=1e-5)
 
 
 def test_classes_of_rows_without_weight_are_none():

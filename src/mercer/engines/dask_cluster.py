@@ -61,12 +61,17 @@ def _close(opening: futures.Future[Client]) -> None:
         opening.result().close()
 
 
+def closed_client() -> EngineError:
+    """Return the error for a client that is closed, before a fit or during it."""
+    return EngineError(
+        "the client is closed: pass an open Client, or the address of the scheduler, as engine="
+    )
+
+
 def check_client(client: Client) -> None:
     """Raise EngineError for a client on which a fit would fail, or wait for itself."""
     if client.status in ("closing", "closed"):
-        raise EngineError(
-            "the client is closed: pass an open Client, or the address of the scheduler, as engine="
-        )
+        raise closed_client()
     if client.asynchronous:
         raise EngineError(
             "a fit waits for its tasks, and would block the event loop of an asynchronous client: "
@@ -84,7 +89,11 @@ def check_client(client: Client) -> None:
 
 def started(client: Client, work: Coroutine[Any, Any, Any]) -> futures.Future[Any]:
     """Return the future of what has been started on the loop of a client."""
-    return asyncio.run_coroutine_threadsafe(work, client.loop.asyncio_loop)
+    try:
+        return asyncio.run_coroutine_threadsafe(work, client.loop.asyncio_loop)
+    except RuntimeError as error:  # it has no loop any more
+        work.close()
+        raise closed_client() from error
 
 
 def within(client: Client, seconds: float, work: Coroutine[Any, Any, Any]) -> Any:
@@ -95,8 +104,8 @@ def within(client: Client, seconds: float, work: Coroutine[Any, Any, Any]) -> An
     future = started(client, work)
     try:
         futures.wait([future], timeout=seconds)
-        late = not future.done() or isinstance(future.exception(), OSError)
-        return None if late else future.result()
+        lost = future.cancelled() or not future.done() or isinstance(future.exception(), OSError)
+        return None if lost else future.result()
     finally:
         future.cancel()
 

@@ -53,6 +53,8 @@ LARGE = "4GB"
 FULL = 0.6
 #: Bytes of a worker after loading the libraries that tasks need.
 LOADED = 260e6
+#: What a request for results ends with if they are lost on their way.
+LOST = (CancelledError, KilledWorker, OSError)
 #: The priority of sums.
 FIRST = 10
 
@@ -316,7 +318,8 @@ class DaskEngine:
             request = request or started(self.client, self.client._gather(futures))
             wait_for([request], timeout=CHECK)
             if request.done():
-                with suppress(CancelledError, KilledWorker, OSError):
+                # Not by `except`: an alarm of the user may raise an OSError, TimeoutError, here.
+                if not (request.cancelled() or isinstance(request.exception(), LOST)):
                     found: list[Any] = request.result()
                     return found
                 request = None

@@ -194,7 +194,21 @@ def _read_source(
             "fit needs targets: use fit(path, 'name of the target column'), or "
             "mercer.open_rows(path, target=...)"
         )
-    return in_query_order(RowInput(source, features_of(source, options, known)))
+    return in_query_order(_with_weight(RowInput(source, features_of(source, options, known))))
+
+
+def _with_weight(rows: RowInput) -> RowInput:
+    """Leave out rows of an array with weight 0; those of files are left out as they are read."""
+    if not isinstance(rows.source, ArraySource):
+        return rows
+    for block in rows.source.blocks(max(1, rows.source.n_rows)):
+        if block.weight is not None:
+            check_weight(block.weight)
+            check_total_weight(block.weight.sum())
+            if not block.weight.all():
+                present = np.flatnonzero(block.weight)
+                return replace(rows, source=rows.source.at(present), present=present)
+    return rows
 
 
 def checked_weight(weight: Any, y: Array) -> Array:

@@ -266,7 +266,7 @@ def _cut(
             raise ValueError("shard_labels are for arrays: pass files as a list instead")
         _refuse("shard_labels already define the shards", options.shards, None)
         labels = np.asarray(labels)
-        rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        rows = X.shape[0] if hasattr(X, "shape") else getattr(X, "n_rows", None) or len(X)
         if found.present is not None and labels.shape == (rows,):
             labels = labels[found.present]  # like the rows themselves
         return cut_by_label(array, labels), array, found.unlabelled

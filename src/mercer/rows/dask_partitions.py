@@ -188,17 +188,19 @@ def mapped(task: Callable[..., Array], X: Any, args: tuple[Any, ...], named: dic
     Of an array, an array in blocks of the same rows; of a data frame, a series or data frame with
     the same partitions and index.
     """
+    # A task of its own, whose result goes once to each worker: a model may have megabytes.
+    sent = import_module("dask").delayed(task, pure=True, traverse=False)
     if hasattr(X, "columns"):
         with catch_warnings():  # of values that Dask made up
             filterwarnings("ignore", r"of \d+ rows, ", MercerWarning)
             like = _framed(X._meta_nonempty, task, None, args, named)[:0]
-        return X.map_partitions(_framed, task, like, args, named, meta=like)
+        return X.map_partitions(_framed, sent, like, args, named, meta=like)
     X = X.rechunk({1: -1})
     like = task(np.zeros((1, X.shape[1]), dtype=X.dtype), *args, **named)[:0]
     chunks = (X.chunks[0], *((size,) for size in like.shape[1:]))
     more = {"drop_axis": 1} if like.ndim == 1 else {"new_axis": list(range(2, like.ndim))}
     map_blocks = import_module("dask.array").map_blocks
-    return map_blocks(_rows_of, X, task, like, args, named, dtype=like.dtype, chunks=chunks, **more)
+    return map_blocks(_rows_of, X, sent, like, args, named, dtype=like.dtype, chunks=chunks, **more)
 
 
 def _framed(
