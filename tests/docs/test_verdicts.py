@@ -27,6 +27,6 @@ def test_the_reason_is_one_short_sentence():
 
 def test_pictures_are_in_the_experiments():
     pictures = [part.split(")")[0] for part in PAGE.read_text(encoding="utf-8").split("](../")[1:]]
-    assert len(pictures) > 12
+    assert len(pictures) == len(set(pictures)) > 12
     for picture in pictures:
         assert (PAGE.parents[1] / picture).is_file(), picture

@@ -119,6 +119,7 @@ def test_parameters_of_parts_may_be_given_to_the_recipe(name):
         ({"stop__alpha": 0.1}, None),
         ({"step_size": -1.0}, "step_size of GradientDescent must be"),
         ({"stop__alpha": -1.0}, "alpha of StopAtPenalty must be"),
+        ({"stop__alpha": "small"}, "alpha of StopAtPenalty must be"),
     ],
     ids=str,
 )
@@ -130,7 +131,7 @@ def test_the_arguments_of_cred_gd_are_checked_by_the_fit(name, parameter, steps)
     model.set_params(**{f"model__solver__{key}": value for key, value in parameter.items()})
     pool = rows(60)
     if isinstance(steps, str):
-        with pytest.raises(ValueError, match=steps):
+        with pytest.raises((TypeError, ValueError), match=steps):
             model.fit(pool, targets(pool))
         return
     with warnings.catch_warnings():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics.pairwise import (
     chi2_kernel,
     cosine_similarity,
@@ -13,6 +14,7 @@ from sklearn.metrics.pairwise import (
 import reference
 from cases import KERNELS, rows
 from mercer import (
+    ArcCosine,
     ChiSquared,
     Cosine,
     Gaussian,
@@ -128,8 +130,33 @@ def test_coincident_rows_have_the_value_one(nu, precision):
     X = rows(30) + 3.0
     found = Matern(nu, 0.6).fitted(X).against(X.copy(), precision)(X)
     # Smooth kernels take distances in float32: two units in the last place.
-    rounding = 1e-7 if nu == 0.5 or precision == "float64" else 2.4e-7
+    rounding = 0 if nu == 0.5 else 1e-7 if precision == "float64" else 2.4e-7
     np.testing.assert_allclose(np.diag(found), 1.0, rtol=0, atol=rounding)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("kernel", "tolerance"),
+    [(LaplacianL2(0.6), 0), (Matern(0.5, 9.0), 0), (ArcCosine(0), 1e-15)],
+    ids=str,
+)
+def test_kernels_with_a_kink_are_accurate_at_rows_that_nearly_coincide(kernel, tolerance, form):
+    X = np.random.default_rng(0).standard_normal((40, 8)) + 10.0
+    X[20:] = X[:20]
+    same = np.eye(40) + np.eye(40, k=20) + np.eye(40, k=-20) > 0
+    for found in (kernel(form(X)), kernel.against(form(X))(form(X.copy()))):
+        np.testing.assert_allclose(found[same], 1.0, rtol=0, atol=tolerance)
+
+
+def test_the_laplacian_of_rows_that_nearly_coincide():
+    X = np.random.default_rng(0).standard_normal((40, 8)) + 10.0
+    found = LaplacianL2(0.6)(X + 1e-7 * np.eye(8)[0], X).diagonal()
+    np.testing.assert_allclose(1.0 - found, 1e-7 / 0.6, rtol=1e-6)
+
+
+def test_the_arc_cosine_kernel_at_rows_that_are_nearly_opposite():
+    X = np.random.default_rng(0).standard_normal((40, 8))
+    np.testing.assert_allclose(ArcCosine(0)(X, -3.0 * X).diagonal(), 0.0, atol=1e-15)
 
 
 def test_a_precomputed_kernel_is_the_matrix():

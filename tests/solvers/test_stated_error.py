@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from scipy.linalg import cho_factor, cho_solve, qr, solve_triangular
 
-from mercer import Gaussian, KernelRegressor, Landmarks, Matern, RandomFeatures
+from mercer import (
+    ArcCosine,
+    Gaussian,
+    KernelRegressor,
+    Landmarks,
+    LaplacianL2,
+    Matern,
+    RandomFeatures,
+)
 from mercer.contracts import Status
 from mercer.solvers import PreconditionedCG
 
@@ -83,6 +91,22 @@ def test_the_stated_error_is_at_least_the_true_one(first):
             continue
         assert true_error(model, X, Y) <= claim, (seed, model)
         assert (claim <= 1.06 * model.solver.tolerance) == (status is Status.CONVERGED)
+
+
+@pytest.mark.parametrize("kernel", [LaplacianL2(1.5), ArcCosine(0)], ids=str)
+@pytest.mark.parametrize("basis", ["full", Landmarks(15)], ids=["full", "landmarks"])
+@pytest.mark.parametrize("shift", [0.0, 30.0])
+def test_the_stated_error_of_kernels_with_a_kink(kernel, basis, shift):
+    """Where rows are copies, a square root magnifies rounding of kernel values in float64 too."""
+    rng = np.random.default_rng(0)
+    X = rng.random((100, 5)) + shift
+    X[50:] = X[:50]
+    Y = np.sin(5 * X[:, :1]) + 0.1 * rng.standard_normal((100, 1))
+    for alpha in (1e-3, 1e-6, 1e-9):
+        for tolerance in (1e-3, 1e-8):
+            model = fitted(X, Y, kernel, basis, alpha, tolerance, intercept=False)
+            assert model.fit_.solution.status is not Status.BREAKDOWN
+            assert true_error(model, X, Y) <= stated(model), model
 
 
 def smooth(n=1500, columns=3):

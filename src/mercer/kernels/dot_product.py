@@ -188,6 +188,7 @@ class ArcCosine(Kernel):
             np.clip(cosine, -1.0, 1.0, out=cosine)
             angle = np.arccos(cosine)
             if self.order == 0:
+                _recompute_near(angle, cosine, X, points)
                 return _store(1.0 - angle / np.pi, precision, out)
             value = np.sqrt(1.0 - cosine**2) + (np.pi - angle) * cosine
             return _store(scale * value / np.pi, precision, out)
@@ -213,6 +214,20 @@ class ArcCosine(Kernel):
 NEAR = 1e-8
 #: The difference of directions, up to rounding, of parallel rows.
 PARALLEL = 1e-15
+
+
+def _recompute_near(angle: Array, cosine: Array, X: Rows, points: Array) -> None:
+    """Take angles of nearly parallel rows from ``|u -+ v| = 2 sin(theta / 2)``.
+
+    The cosine has no digits of them: at 0 an arc cosine makes 1e-8 of its rounding.
+    """
+    near = np.divmod(np.flatnonzero(np.abs(cosine) > 1.0 - NEAR), len(points))
+    for i, j in pair_chunks(near, points.shape[1]):
+        signs = np.sign(cosine[i, j])
+        difference = _directions(dense(X[i]))[0] - signs[:, None] * _directions(points[j])[0]
+        half = 0.5 * np.sqrt(np.einsum("ij,ij->i", difference, difference))
+        apart = 2.0 * np.arcsin(half)
+        angle[i, j] = np.where(signs > 0, apart, np.pi - apart)
 
 
 class InnerProductGradient:

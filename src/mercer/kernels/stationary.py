@@ -152,6 +152,8 @@ class Matern(_Stationary):
             if out is None:
                 out = np.empty((X.shape[0], distances.n_points), dtype=precision)
             distances(X, out)
+            if self.nu == 0.5:
+                distances.recompute_near(X, out)
             out *= units  # 2 nu ||x - z||^2
             return shape(np.sqrt(out, out=out))
 

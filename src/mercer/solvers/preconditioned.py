@@ -20,9 +20,12 @@ class PreconditionedCG(BaseSolver):
     float32 makes no progress, the solver switches to float64.
 
     The stated error is that of f against the exact solution, for kernel values without rounding: it
-    contains what rounding of the values leaves. With ``dtype="auto"`` values are in float64 for
-    tolerances below 1e-5, and where those in float32 leave more than the tolerance; if no precision
-    that is allowed can reach it, the status is ``ROUNDING_LIMIT``.
+    contains what rounding of the values leaves. That of the full kernel is in the norm of its
+    system, ``a'(K + N) a`` with ``N a = y - f``, which counts what f leaves of y as well: where y
+    is mostly noise, the error relative to f is larger by the ratio of the two. With
+    ``dtype="auto"`` values are in float64 for tolerances below 1e-5, and where those in float32
+    leave more than the tolerance; if no precision that is allowed can reach it, the status is
+    ``ROUNDING_LIMIT``.
 
     Parameters
     ----------

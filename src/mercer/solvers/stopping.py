@@ -117,7 +117,7 @@ class StopAtPenalty(StoppingRule):
 
     def scaled(self, ratio: float) -> StoppingRule:
         """Return the rule with its penalty multiplied by ``ratio``."""
-        return StopAtPenalty(None if self.alpha is None else self.alpha * ratio)
+        return StopAtPenalty(None if self.alpha is None else self.penalty * ratio)
 
 
 class StopAtDiscrepancy(StoppingRule):
