@@ -239,6 +239,13 @@ def test_the_order_of_columns_may_differ_and_files_without_rows_are_left_out(for
     np.testing.assert_allclose(found.predict(frame), expected.predict(frame), atol=1e-6)
 
 
+@pytest.mark.parametrize("form", LISTS)
+def test_a_file_without_rows_may_lack_the_target(form, tmp_path):
+    frame = TABLE.assign(y=Y)
+    rows = written([frame[:20], frame[:0][["a"]], frame[20:]], form, tmp_path)
+    assert KernelRegressor(**SETTINGS).fit(rows, "y").predict(frame).shape == (60,)
+
+
 def test_a_list_of_files_without_rows_is_refused(tmp_path):
     for form in ("csv", "parquet"):
         rows = written([TABLE[:0].assign(y=[])] * 2, form, tmp_path)
