@@ -245,6 +245,19 @@ def test_a_number_that_counts_rows_is_kept_if_y_changes_with_it(of):
     assert model.score(rows.iloc[test], y[test]) > 0.85
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_weak_trend_beside_strong_columns_is_kept(seed):
+    """Whether a number is related to y is asked of what the other columns leave of y."""
+    rng = np.random.default_rng(seed)
+    rows = numbered(rng.permutation(100)).assign(kind=rng.choice(["a", "b", "c"], 100))
+    rows.loc[::9, "z"] = NAN
+    effects = rows["kind"].map({"a": 0.0, "b": 2.0, "c": 5.0}) + 2 * rows["z"].fillna(0)
+    y = (effects + rows["x"] / 100 + 0.1 * rng.normal(size=100)).to_numpy()
+    assert encoded(rows, y)[0] == "number"
+    assert "identifier" in encoded(rows, rng.permutation(y))[0]
+    assert "identifier" in encoded(rows, 3 * rows["kind"].map({"a": 0.0, "b": 2.0, "c": 5.0}))[0]
+
+
 def test_the_only_column_of_numbers_is_kept():
     steps = pd.DataFrame({"step": np.arange(100)})
     y = np.sin(np.arange(100) / 15)

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from dask.dataframe import from_pandas
 
 from mercer import (
     Gaussian,
@@ -68,6 +69,18 @@ def test_other_columns_are_ignored_with_one_warning(kind, library):
         found = model.predict(new)
     assert len(caught) == 1
     np.testing.assert_array_equal(found, model.predict(frame))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_partitions_are_taken_by_name_with_one_warning(kind):
+    model, frame = fitted(kind)
+    new = from_pandas(frame[frame.columns[::-1]].assign(price=Y, id="x"), npartitions=3)
+    with pytest.warns(UserWarning, match="did not have are ignored: 'id'$") as caught:
+        found = model.predict(new).compute(scheduler="synchronous")
+    assert len(caught) == 1
+    np.testing.assert_array_equal(found, model.predict(frame))
+    with pytest.raises(ValueError, match="X has no columns of the fit 'a', 'c'"):
+        model.predict(new[["b"]])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,6 +147,13 @@ def test_files_and_sources_are_taken_by_name(kind, form, tmp_path):
         getattr(other, f"to_{path.suffix[1:]}")(path, index=False)
         new = open_rows(path, raw=kind == "table") if form == "source" else path
     np.testing.assert_allclose(model.predict(new), model.predict(frame), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_interval", "explain", "leverage"])
+def test_a_list_of_files_is_for_fits(method, tmp_path):
+    model, _ = fitted("table")
+    with pytest.raises(TypeError, match="a list of 2 paths, which only fit takes: pass them one"):
+        getattr(model, method)([tmp_path / "a.csv", tmp_path / "b.csv"])
 
 
 def test_a_file_that_lacks_columns_names_all_of_them(tmp_path):
@@ -237,6 +257,13 @@ def test_the_order_of_columns_may_differ_and_files_without_rows_are_left_out(for
     found = KernelRegressor(**settings).fit(written(parts, form, tmp_path), "y")
     expected = KernelRegressor(**settings).fit(frame.drop(columns="y"), Y)
     np.testing.assert_allclose(found.predict(frame), expected.predict(frame), atol=1e-6)
+
+
+@pytest.mark.parametrize("form", LISTS)
+def test_a_file_without_rows_may_lack_the_target(form, tmp_path):
+    frame = TABLE.assign(y=Y)
+    rows = written([frame[:20], frame[:0][["a"]], frame[20:]], form, tmp_path)
+    assert KernelRegressor(**SETTINGS).fit(rows, "y").predict(frame).shape == (60,)
 
 
 def test_a_list_of_files_without_rows_is_refused(tmp_path):

@@ -5,7 +5,16 @@ import pandas as pd
 import pytest
 from model_files import put, read, rewrite, tensor
 
-from mercer import Gaussian, KernelRegressor, Landmarks, ModelFileError, TableEncoder, load, save
+from mercer import (
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    Landmarks,
+    ModelFileError,
+    TableEncoder,
+    load,
+    save,
+)
 from mercer.columns.level_encoders import OneHotColumn
 from mercer.storage.state import check_state
 
@@ -212,6 +221,14 @@ def test_a_model_that_cannot_be_read_is_not_written(path, monkeypatch):
     with pytest.raises(ValueError, match=r"was not written.*levels must be distinct"):
         save(model, path)
     assert path.read_bytes() == before
+
+
+def test_classes_with_lone_surrogates_come_back(tmp_path):
+    """As in text that was read with errors="surrogateescape"."""
+    y = np.array(["caf\udce9", "\ud83d\x00", "é🙂"] * 20, dtype=object)
+    model = KernelClassifier(Gaussian(2.0), Landmarks(8), 1e-3, metric=None).fit(TABLE[:60], y)
+    again = load(save(model, tmp_path / "model"))
+    assert again.classes_.tolist() == model.classes_.tolist() == sorted(set(y))
 
 
 @pytest.mark.parametrize(

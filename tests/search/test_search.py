@@ -50,6 +50,20 @@ def test_two_columns_of_fifty_are_found(two_of_fifty):
     assert abs(share.sum() - 1) < 1e-12
 
 
+def test_the_linear_kernel_is_compared_with_a_function_for_each_column():
+    """Of 190 levels that add up, 100 landmarks know few: another kernel would win by their lack."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 150, 900), rng.integers(0, 40, 900)
+    X = np.hstack([np.eye(150)[codes[0]], np.eye(40)[codes[1]]])
+    y = X @ rng.normal(size=190) + 0.3 * rng.normal(size=900)
+    search = MetricSearch(rounds=2, n_components=100)
+    model = KernelRegressor(metric=search, random_state=0).fit(X, y)
+    tried = model.search_results_
+    assert tried["stage"][-1] == "linear"
+    assert tried["error"][-1] < 0.4
+    assert isinstance(model.kernel_.kernel, Linear)
+
+
 def test_and_the_model_learns_what_the_plain_kernel_does_not(two_of_fifty):
     X = np.random.default_rng(1).standard_normal((500, 50))
     y = np.sin(2 * X[:, 3]) + X[:, 7] * (X[:, 3] > 0)

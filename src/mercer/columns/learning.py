@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import fdtrc, ndtr
 
 from mercer.columns.column_encoders import (
     ColumnEncoder,
@@ -23,6 +22,7 @@ from mercer.columns.column_encoders import (
 )
 from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
 from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn, TargetColumn
+from mercer.columns.relation import related, without_effects
 from mercer.columns.row_folds import DEALS
 from mercer.columns.table_sums import TableSums
 from mercer.columns.target_means import noise_ratio, target_means
@@ -38,9 +38,6 @@ KINDS = ("number", "category", "one_hot", "target", "hash", "ordered", "date", "
 MANY_GAPS = 0.01
 #: Text is an identifier if this share of its values are distinct, among at least so many rows.
 DISTINCT, ENOUGH = 0.9, 50
-#: Whole numbers without relation to y: the probability of as much relation by chance.
-BY_CHANCE = 0.001
-BINS = 16
 #: A level is rare if it has fewer rows than this number, this share of all, this share of the rows
 #: of a level on average, and than the ratio of the variances of y within and between levels: its
 #: own mean then says less of it than the mean of all.
@@ -105,6 +102,7 @@ class _Column:
         found = sums.columns[name]
         self.sums = found.sorted() if isinstance(found, LevelSums) else found
         self.sample, self.Y, self.deal = sums.sample.columns[name], sums.Y, sums.deal
+        self.others = {key: one for key, one in sums.sample.columns.items() if key != name}
         present = self.sums.rows - self.sums.gaps
         self.present = present
         self.indicator = self.sums.gaps >= max(1.0, MANY_GAPS * self.sums.rows)
@@ -144,7 +142,7 @@ class _Column:
         values = np.asarray(self.sample)
         if len(np.unique(values)) < len(values):
             return False
-        if not related(values, self.Y):
+        if not (related(values, self.Y) or related(values, without_effects(self.others, self.Y))):
             return True
         if sums.high - sums.low == sums.rows - 1:
             warn(
@@ -310,39 +308,3 @@ class _Column:
         return ValueError(
             f"column {self.name!r} cannot be read as {self.wanted!r}, since it contains {got}"
         )
-
-
-def related(values: Array, Y: Array) -> bool:
-    """Return whether y changes with the values by more than chance.
-
-    By an F test of the means in bins, or by the differences of y between successive values, whose
-    mean square is twice the variance if there is no relation (von Neumann, 1941).
-
-    >>> rng, t = np.random.default_rng(0), np.arange(100.0)
-    >>> related(t, t[:, None]), related(t, np.sin(t)[:, None])
-    (True, True)
-    >>> related(t, rng.permutation(t)[:, None])
-    False
-    """
-    known = ~np.isnan(Y).any(axis=1) & ~np.isnan(values)
-    values, Y = values[known], Y[known]
-    n = len(values)
-    bins = min(BINS, n // 5)
-    if bins < 2:
-        return True  # too few rows to tell
-    order = np.argsort(values, kind="stable")
-    at = np.empty(n, dtype=np.intp)
-    at[order] = np.arange(n) * bins // n
-    chance = BY_CHANCE / max(1, Y.shape[1])
-    count = np.bincount(at, minlength=bins)
-    for y in Y.T:
-        between = float(np.sum(np.bincount(at, y - y.mean(), bins) ** 2 / count))
-        within = float(np.sum((y - y.mean()) ** 2)) - between
-        if between <= 0:
-            continue
-        ratio = (between / (bins - 1)) / max(within / (n - bins), 1e-300)
-        neighbors = float(np.sum(np.diff(y[order]) ** 2)) / (between + within)
-        close = (1 - neighbors / 2) * np.sqrt(n)  # a standard normal deviate, by chance
-        if fdtrc(bins - 1, n - bins, ratio) < chance or ndtr(-close) < chance:
-            return True
-    return False

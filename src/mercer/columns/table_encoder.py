@@ -95,7 +95,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         What some columns are, by name: "number", "category", "one_hot", "target", "hash",
         "ordered", "date", "drop", or a list of levels in their order. Others are looked at.
     max_levels : int or "auto"
-        A category of more levels becomes the mean of y in each. "auto" is 300, if a level has five
+        A category of more levels becomes the mean of y in each. "auto" is 500, if a level has five
         rows on average, and 20 otherwise.
     min_frequency : float or "auto"
         Levels with fewer rows share an indicator; below 1 it is a share of the rows. "auto" is the

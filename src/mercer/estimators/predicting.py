@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.contracts import Array
 from mercer.engines import Lanes
 from mercer.estimators.fitted import in_units
-from mercer.opening.rows_to_predict import encoded_to_predict, rows_to_predict, warn_of_notes
+from mercer.opening.rows_to_predict import (
+    encoded_to_predict,
+    rows_to_predict,
+    warn_of_notes,
+    with_columns_of_fit,
+)
 from mercer.refit import coefficients_of_steps
 from mercer.request import Request
 from mercer.rows.dask_partitions import is_partitioned, mapped
@@ -44,6 +49,8 @@ def by_partition(method: Callable[..., Any]) -> Callable[..., Any]:
                 "return_std=True needs rows in one place, got a Dask collection: use "
                 "predict_interval, or map_partitions"
             )
+        if hasattr(X, "columns"):  # what is wrong with them is said once, not in each partition
+            X = with_columns_of_fit(self, X)
         return mapped(getattr(self, method.__name__), X, args, named)
 
     return applied

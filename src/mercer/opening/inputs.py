@@ -89,6 +89,10 @@ class Known:
         names, encoding = self.features.names, self.encoding
         return names if names is None or encoding is None else encoding.needed
 
+    def names_in(self, X: Any) -> list[str] | None:
+        """Return the names of the columns of a data frame, None where the fit or it has none."""
+        return None if self.features.names is None else text_names(X)
+
     def wanted(self, names: list[str]) -> list[str]:
         """Return the columns of the fit that rows of these names have; it must have had names."""
         known, needed = self.features.names, self.needed
@@ -263,8 +267,14 @@ def validated_rows(
     X: Any, options: InputOptions, known: Known | None = None
 ) -> tuple[Any, Features]:
     """Return X as numeric rows, or as a table, validated as in scikit-learn, and its columns."""
+    if is_list_of_files(X):
+        raise TypeError(
+            f"X must be one file, a folder of Parquet files or rows in memory here, got a list of "
+            f"{len(X)} paths, which only fit takes: pass them one after another, as in "
+            f"np.concatenate([model.predict(path) for path in paths])"
+        )
     X = sound_rows(X)
-    named = text_names(X) if known is not None and known.features.names is not None else None
+    named = None if known is None else known.names_in(X)
     if known is not None and named is not None:
         X = with_columns(X, known.wanted(named))
     encoding = None if known is None else known.encoding
@@ -319,6 +329,11 @@ def _names(X: Any) -> list[str] | None:
     """Return the names of the columns of a data frame, if all of them are text."""
     names = _get_feature_names(X)
     return None if names is None else [str(name) for name in names]
+
+
+def is_list_of_files(X: Any) -> bool:
+    """Return whether X is a list of paths, the shards of a fit."""
+    return isinstance(X, (list, tuple)) and bool(X) and all(isinstance(p, (str, Path)) for p in X)
 
 
 def holds_text(row: Any) -> bool:

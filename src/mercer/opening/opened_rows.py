@@ -29,7 +29,14 @@ from mercer.opening.encoding import (
     with_learned_columns,
 )
 from mercer.opening.fit_input import FitInput
-from mercer.opening.inputs import Features, InputOptions, Known, features_of, read_rows
+from mercer.opening.inputs import (
+    Features,
+    InputOptions,
+    Known,
+    features_of,
+    is_list_of_files,
+    read_rows,
+)
 from mercer.opening.weighing import with_class_weight, with_weight_type
 from mercer.request import Seeds
 from mercer.rows import ArraySource, open_rows
@@ -93,7 +100,7 @@ class OpenedRows:
 def is_sharded(options: RowOptions, given: FitInput) -> bool:
     """Return whether a fit is over shards."""
     wanted = (options.shards, options.engine, options.checkpoint, given.shard_labels)
-    parted = is_partitioned(given.X) or _is_list_of_files(given.X)
+    parted = is_partitioned(given.X) or is_list_of_files(given.X)
     return parted or (not given.in_one_place and any(value is not None for value in wanted))
 
 
@@ -253,7 +260,7 @@ def _cut(
         _refuse("the shards of a Dask collection are its partitions", options.shards, labels)
         raw = options.tables
         return partitions(X, given.y, given.weight, given.query, raw=raw), None, False
-    if _is_list_of_files(X):
+    if is_list_of_files(X):
         _refuse("the shards of a list of files are the files", options.shards, labels)
         return _files(given, kind, options.tables), None, False
     if isinstance(X, (str, Path)):
@@ -385,10 +392,6 @@ def _identity(options: RowOptions, given: FitInput, seeds: Seeds, going_on: Goin
     inputs = [input_identity(part) for part in rows]
     model = None if going_on is None else going_on.coefficients
     return fingerprint((options.name, kept, inputs, model))
-
-
-def _is_list_of_files(X: Any) -> bool:
-    return isinstance(X, (list, tuple)) and bool(X) and all(isinstance(p, (str, Path)) for p in X)
 
 
 def stored_engine(engine: Any) -> str | None:

@@ -26,6 +26,7 @@ from mercer.opening.inputs import (
     validated_rows,
 )
 from mercer.rows import ArraySource, names_columns, open_rows
+from mercer.rows.frames import with_columns
 from mercer.rows.table import Table
 from mercer.validation import has_nan
 
@@ -62,6 +63,13 @@ def rows_to_predict(model: Any, X: Any) -> RowSource:
         return X
     rows, features = validated_rows(X, options, known)
     return ArraySource(rows, feature_names=names_of(rows, features))
+
+
+def with_columns_of_fit(model: Any, X: Any) -> Any:
+    """Return a data frame, or a Dask collection of them, with the columns of the fit, by name."""
+    known = Known.of(model)
+    names = known.names_in(X)
+    return X if names is None else with_columns(X, known.wanted(names))
 
 
 def rows_with_targets(model: Any, given: FitInput, kind: TargetKind) -> RowSource:

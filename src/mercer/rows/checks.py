@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from mercer.contracts import Array
 from mercer.storage import check_regular
-from mercer.validation import closest
+from mercer.validation import NoRowsError, closest
 
 
 def check_file(path: str | os.PathLike[str]) -> Path:
@@ -48,6 +48,12 @@ def check_exists(path: Path) -> None:
     others = sorted(entry.name for entry in path.parent.iterdir())
     hint = closest(path.name, others) if others else "; its folder is empty"
     raise FileNotFoundError(f"{path} must be a file, but there is no such file{hint}")
+
+
+def check_rows(n_rows: int, label: str) -> None:
+    """Raise NoRowsError unless there are rows."""
+    if n_rows == 0:
+        raise NoRowsError(f"{label} must contain at least one row, got none: write it again")
 
 
 def check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array, RowBlock, Rows, RowSource
-from mercer.rows.checks import check_indices, check_query
+from mercer.rows.checks import check_indices, check_query, check_rows
 from mercer.rows.chunks import Piece, even_cuts, rechunk
 from mercer.rows.file_identity import NO_FILES, FileSet
 from mercer.rows.table import GAP_WORDS, Table
-from mercer.validation import NoRowsError, check_count
+from mercer.validation import check_count
 
 UNEVEN = 1.5  # largest ratio of a part to its even share when cuts move to boundaries
 PIECE_BYTES = 2**23  # small enough for the cache, large enough for a low overhead
@@ -52,8 +52,7 @@ class FileSource(ABC):
         feature_names: list[str] | None = None,
         files: FileSet = NO_FILES,
     ) -> None:
-        if n_rows == 0:
-            raise NoRowsError(f"{label} must contain at least one row, got none: write it again")
+        check_rows(n_rows, label)
         files.check()
         self.label = label
         self.files = files

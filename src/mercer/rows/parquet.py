@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.contracts import Array
 from mercer.rows.arrow import kind_of, label_dtype, raw_kind, reading, to_piece
-from mercer.rows.checks import check_exists, check_file
+from mercer.rows.checks import check_exists, check_file, check_rows
 from mercer.rows.chunks import Piece
 from mercer.rows.column_selection import (
     Selection,
@@ -78,8 +78,11 @@ class ParquetSource(FileSource):
             self._groups += [(index, group) for group in range(len(groups))]
             self._largest = max([self._largest, *(group.total_byte_size for group in groups)])
         self._bounds = np.cumsum([0, *counts], dtype=np.int64)
+        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
+        label = f"{self.paths[0]}{more}"
+        check_rows(sum(counts), label)  # before columns, which a file without rows may lack
         filled = {index for (index, _), count in zip(self._groups, counts, strict=True) if count}
-        used = sorted(filled or {0})  # files without rows are left out
+        used = sorted(filled)  # files without rows are left out
         schemas, paths = [schemas[at] for at in used], [self.paths[at] for at in used]
         if columns is None:
             check_same_columns({str(p): s.names for p, s in zip(paths, schemas, strict=True)})
@@ -100,9 +103,8 @@ class ParquetSource(FileSource):
         self._query_dtype = (
             None if query is None else np.result_type(*map(label_dtype, types[query]))
         )
-        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         super().__init__(
-            f"{self.paths[0]}{more}",
+            label,
             files=identity,
             n_rows=int(self._bounds[-1]),
             n_features=len(self._selection.features),

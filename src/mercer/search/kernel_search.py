@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 
 from mercer.columns import ColumnSums, column_sums, quantile_scaling
-from mercer.columns.scaling import Scaling
+from mercer.columns.scaling import Scaling, StandardScaling
 from mercer.contracts import Array, Engine
 from mercer.engines import InPlaceEngine, ThreadEngine, available_cores, blas_threads, one_core
 from mercer.kernels import InMetric, Kernel, Metric
@@ -23,7 +23,16 @@ from mercer.sampling import distinct_rows, uniform_indices
 from mercer.search.sample import labelled_rows, sampled_rows, warn_of_copies
 from mercer.search.search import Search, State
 from mercer.search.space import MetricSearch, Space
-from mercer.search.trial import BLOCK_ROWS, Candidate, Outcome, Trial, outcome_of
+from mercer.search.trial import (
+    BLOCK_ROWS,
+    FINAL,
+    LINEAR,
+    SMALL,
+    Candidate,
+    Outcome,
+    Trial,
+    outcome_of,
+)
 
 #: Below the first of these numbers of rows nothing is searched, and below the second no metric and
 #: no scaling: the fewer rows are held out, the fewer candidates they can judge.
@@ -34,7 +43,7 @@ ROWS_PER_FUNCTION, FUNCTIONS, FUNCTIONS_PER_COLUMN = 3, 40, 3
 #: Rows that are looked at for each of them if some are copies of others.
 POOL = 4
 #: How many times more functions compare the last two kernels.
-FINAL = 2
+MORE_FUNCTIONS = 2
 #: Multiply-adds of a fit, about 30 ms, from which on candidates are sent to the workers; and how
 #: many times the cores of this process they must have more of, or candidates are fitted here.
 SENT, MORE_CORES = 5e8, 1.0
@@ -79,7 +88,8 @@ def search_kernel(
     planned = rows.n_rows
     if basis is not None and not basis.grows:
         planned = basis.wanted_size(rows.n_rows)
-    larger = min(small.n_rows, planned) >= 2 * FINAL * functions == 2 * FINAL * limits.n_components
+    more = MORE_FUNCTIONS * functions
+    larger = min(small.n_rows, planned) >= 2 * more == 2 * MORE_FUNCTIONS * limits.n_components
     # All rows stay where they are, or a sample is sent once to each worker, if its fits take longer
     # than a message. They have a core each, so that their bits are the same on every engine.
     sent = (
@@ -92,10 +102,11 @@ def search_kernel(
     if size is not None:
         here = ThreadEngine(min(together, available_cores()))
     with one_core() if size is not None else nullcontext(), blas_threads(1):
-        trials = []
-        for number in (functions, FINAL * functions)[: 1 + larger]:
-            points = landmarks_of(small, number, rng)
-            trials.append(Trial(small, targets, request, points, seed))
+        sizes = {SMALL: functions, FINAL: more} if larger else {SMALL: functions}
+        points = {name: landmarks_of(small, number, rng) for name, number in sizes.items()}
+        if space.linear is not None and rows.n_features <= more:
+            points |= points_of_columns(scalings, rows.n_features)
+        trials = {name: Trial(small, targets, request, some, seed) for name, some in points.items()}
         numbers = small.n_rows * (rows.n_features + request.outputs)
         shared = rows.share(trials, "sample of rows", numbers) if sent else trials
 
@@ -111,9 +122,9 @@ def search_kernel(
             sample,
             limits.rounds,
             small.n_rows,
-            trials[0].splits > 1,
+            trials[SMALL].splits > 1,
             _reporter(request),
-            larger,
+            tuple(trials),
         )
         best = search.run()
         matrix, G = _joined(search, best)
@@ -141,6 +152,19 @@ def landmarks_of(rows: RowSet, size: int, rng: np.random.Generator) -> Array:
         return points
     pool = dense(rows.take(uniform_indices(rows.n_rows, POOL * size, rng)))
     return np.asarray(pool[distinct_rows(pool, size, rng)])
+
+
+def points_of_columns(scalings: Mapping[str, Scaling | None], n_features: int) -> dict[str, Array]:
+    """Return the points of the linear trial, ``k(x, z_j) = s_j(x_j)``.
+
+    As many rows would span fewer functions: without one of a level, its indicator has no slope.
+    """
+    scaling, points = scalings.get("standard"), np.eye(n_features)
+    if isinstance(scaling, StandardScaling):
+        points = scaling.center + np.diag(scaling.scale)[scaling.scale > 0]
+    elif "quantile" in scalings:  # where a column may have the same quantile at both points
+        return {}
+    return {LINEAR: points} if len(points) else {}
 
 
 def affordable(

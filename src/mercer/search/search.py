@@ -4,7 +4,8 @@
 2. Rounds of the metric in each form: fit, sum the gradients, take the root, fit again.
 3. The other kernels and bandwidths in the best metric, the last two with more functions, then once
    more rounds with what was chosen.
-4. The linear kernel, which is taken if it is about as good: it is the smoothest of all.
+4. The linear kernel, with a function for each column, which is taken if it is about as good: it is
+   the smoothest of all.
 
 Each other step keeps what lowered the error on held-out rows, so the plain kernel stays a candidate
 to the end. Candidates that do not depend on each other are fitted side by side, in rounds: both
@@ -13,7 +14,7 @@ forms of the metric, all kernels, a bandwidth up and one down.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -24,7 +25,7 @@ from mercer.contracts import Array, Rows
 from mercer.kernels import InMetric, Kernel, Metric
 from mercer.metric import Tried, learned_matrix
 from mercer.search.space import Space
-from mercer.search.trial import Candidate, Outcome, with_bandwidth
+from mercer.search.trial import FINAL, LINEAR, SMALL, Candidate, Outcome, with_bandwidth
 
 #: A change must lower the squared error on held-out rows by this share to be kept.
 GAIN = 0.005
@@ -50,14 +51,14 @@ class State:
     round: int = 0
     matrices: tuple[Array | None, ...] = (None,)
     error: float = np.inf
-    final: bool = False  # with more functions
+    trial: str = SMALL
 
     @property
     def key(self) -> tuple[object, ...]:
         """What makes it differ from other candidates."""
         factor = round(float(np.log2(self.factor)), 6)
         matrices = (id(matrix) for matrix in self.matrices)
-        return repr(self.kernel), factor, self.scale, self.final, *matrices
+        return repr(self.kernel), factor, self.scale, self.trial, *matrices
 
     def slopes(self, forms: Sequence[str]) -> list[str]:
         """Return the forms that its gradients may take next: its own, or any if it has none."""
@@ -76,7 +77,7 @@ class Search:
     rows: int  # of the small fits
     coarse: bool = False  # rows are few: they cannot tell close candidates apart
     report: Callable[[int, str], None] | None = None  # gets how many were tried so far, and a note
-    larger: bool = False  # fits with more functions make the last choice between two kernels
+    trials: Collection[str] = (SMALL,)  # FINAL makes the last choice between two kernels
     tried: list[Tried] = field(default_factory=list)
     _matrices: list[tuple[Array | None, ...]] = field(default_factory=list)
     _known: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
@@ -92,7 +93,7 @@ class Search:
                 [self.kernel(state, matrix) for matrix in state.matrices],
                 state.slopes(forms),
                 self.scalings[state.scale],
-                state.final,
+                state.trial,
             )
             for state in new.values()
         ]
@@ -144,7 +145,8 @@ class Search:
     def or_linear(self, best: State, linear: Kernel) -> State:
         """Return a linear candidate if held-out rows cannot tell it from the best, or prefer it."""
         scale = "standard" if "standard" in self.scalings else best.scale
-        (state,) = self.judge([State(linear, 1.0, scale)], "linear")
+        trial = LINEAR if LINEAR in self.trials else SMALL
+        (state,) = self.judge([State(linear, 1.0, scale, trial=trial)], "linear")
         tie = max(GAIN, min(MOST_GAIN, LINEAR_GAIN / self.rows))
         return state if state.error <= (1 + tie) * best.error else best
 
@@ -206,14 +208,14 @@ class Search:
             by_kernel.setdefault(repr(state.kernel), state)
         steps = STEPS[:1] if self.coarse else STEPS
         close = [one for one in by_kernel.values() if one.error <= CLOSE * best.error]
-        if not self.larger:
+        if FINAL not in self.trials:
             ladders = [self.ladder(state, steps) for state in close[: 1 if self.coarse else 2]]
             return reduce(better, ladders, best)
         # A rough kernel gains more from functions than a smooth one, and the fit will have many.
         finalists = [self.ladder(close[0], steps)] + [one for one in close[1:] if is_rough(one)]
         if len(finalists) == 1:
             return better(best, finalists[0])
-        larger = self.judge([replace(one, final=True) for one in finalists], "final")
+        larger = self.judge([replace(one, trial=FINAL) for one in finalists], "final")
         # With still more functions, if they lower the error as the last ones did.
         expected = [
             final.error * min(1.0, final.error / one.error) if one.error > 0 else final.error

@@ -12,7 +12,7 @@ and over shards. Where rows are few there are several splits, each with folds of
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -38,6 +38,8 @@ HELD_OUT = 0.25
 BLOCK_ROWS = 1024
 #: Up to so many rows there are so many splits, because few held-out rows judge badly.
 SPLITS = {100: 5, 500: 3}
+#: The trials of a search: with few functions, with more, and with one for each column.
+SMALL, FINAL, LINEAR = "small", "final", "linear"
 
 
 #: The error of a candidate, the sums of its gradients in each form, one per split, and seconds.
@@ -51,7 +53,7 @@ class Candidate:
     kernels: list[Kernel]  # one per split, or one for all
     forms: list[str]  # of the metric, for which gradients are summed
     scaling: Scaling | None  # of the columns in which gradients are
-    final: bool = False  # with more functions
+    trial: str = SMALL
 
 
 @dataclass(frozen=True)
@@ -175,12 +177,12 @@ def splits_of(n_rows: int) -> int:
     return next((splits for most, splits in SPLITS.items() if n_rows <= most), 1)
 
 
-def outcome_of(candidate: Candidate, trials: Sequence[Trial]) -> Outcome:
-    """Task: fit a candidate, with more functions in the second trial.
+def outcome_of(candidate: Candidate, trials: Mapping[str, Trial]) -> Outcome:
+    """Task: fit a candidate in its trial.
 
     The matrices are small: on a busy machine, threads that wait for each other cost more.
     """
-    start, trial = time.perf_counter(), trials[candidate.final]
+    start, trial = time.perf_counter(), trials[candidate.trial]
     with blas_threads(1):
         fits = trial.fits(candidate.kernels)
         gradients = {

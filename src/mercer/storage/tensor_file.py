@@ -19,6 +19,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -61,6 +62,8 @@ DTYPES = {
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
+#: Half a character, as in text that was read with the wrong encoding.
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 #: What a file whose contents do not fit together can raise while it is read.
 UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 
@@ -89,6 +92,8 @@ def write_tensors(
         What reads the file; if it fails, the file does not get its name.
     """
     text = json.dumps(document, allow_nan=False, ensure_ascii=False)
+    # UTF-8 has no lone surrogates; their escapes are read as the same text.
+    text = LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     metadata = {KEY: text}
     header: dict[str, Json] = {METADATA: metadata}
     # Wide dtypes first: with a padded header, every array is aligned.
