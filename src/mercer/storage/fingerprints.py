@@ -12,6 +12,10 @@ import numpy as np
 
 from mercer.contracts import Array, Rows
 
+#: What bits are multiplied by before others are added.
+ODD = np.uint64(0x9E3779B97F4A7C15)
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
 
 def fingerprint(value: Any) -> str:
     """Return the fingerprint of parameters, arrays, or nested structures of them.
@@ -96,8 +100,15 @@ def fingerprint_unordered(rows: Array) -> tuple[int, int]:
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # -0.0 and 0.0 are the same number
     odd = np.random.default_rng(0).integers(2**62, size=bits.shape[1], dtype=np.uint64) * 2 + 1
     with np.errstate(over="ignore"):
-        mixed = (bits * odd).sum(axis=1, dtype=np.uint64)
-        mixed ^= mixed >> np.uint64(31)
-        mixed *= np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-        return len(rows), int(mixed.sum(dtype=np.uint64))
+        hashes = (bits * odd).sum(axis=1, dtype=np.uint64)
+        hashes ^= hashes >> np.uint64(31)
+        hashes *= ODD
+        hashes ^= hashes >> np.uint64(29)
+        return len(rows), int(hashes.sum(dtype=np.uint64))
+
+
+def mixed(bits: Array) -> Array:
+    """Return bits mixed by a bijection (the finalizer of SplitMix64; Steele et al., 2014)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * _MIX[0]
+    bits = (bits ^ (bits >> np.uint64(27))) * _MIX[1]
+    return np.asarray(bits ^ (bits >> np.uint64(31)))

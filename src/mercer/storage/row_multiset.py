@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array, Rows
+from mercer.storage.fingerprints import ODD, mixed
 from mercer.storage.state import Numbers, Sizes, State
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def _vector(name: str, dtype: str) -> Numbers:
@@ -117,10 +115,10 @@ def row_fingerprints(X: Rows, Y: Array, weight: Array | None = None) -> Array:
         else:
             for number in range(X.shape[1]):
                 hashes += _hashed(X[:, number], number)
-        hashes = _mixed(hashes)
+        hashes = mixed(hashes)
         for number in range(Y.shape[1]):
-            hashes = _mixed(hashes * _ODD + _hashed(Y[:, number], number))
-        hashes = _mixed(hashes * _ODD + _hashed(w, 0))
+            hashes = mixed(hashes * ODD + _hashed(Y[:, number], number))
+        hashes = mixed(hashes * ODD + _hashed(w, 0))
     return hashes[w > 0]
 
 
@@ -129,12 +127,5 @@ def _hashed(values: Array, column: Any) -> Array:
     numbers = np.ascontiguousarray(values, dtype=np.float64) + 0.0  # -0.0 is the same number
     numbers = np.where(np.isnan(numbers), np.nan, numbers)  # all gaps are equal
     place = np.asarray(column).astype(np.uint64) + np.uint64(1)
-    hashes = _mixed(_mixed(numbers.view(np.uint64)) + place * _ODD)
+    hashes = mixed(mixed(numbers.view(np.uint64)) + place * ODD)
     return np.where(numbers == 0, np.uint64(0), hashes)
-
-
-def _mixed(bits: Array) -> Array:
-    """Return bits mixed by a bijection (the finalizer of SplitMix64; Steele et al., 2014)."""
-    bits = (bits ^ (bits >> np.uint64(30))) * _MIX[0]
-    bits = (bits ^ (bits >> np.uint64(27))) * _MIX[1]
-    return np.asarray(bits ^ (bits >> np.uint64(31)))
