@@ -73,11 +73,13 @@ class LevelColumn(CategoryColumn):
     def places(self, column: Column) -> Array:
         """Return the place of the level of each row; -1 for a gap, -2 for an unknown level."""
         column = as_text(column)
-        found = [self._places.get(level) for level in column.levels.tolist()]
-        for at, level in enumerate(column.levels.tolist()):
-            found[at] = self._others.place(level) if found[at] is None else found[at]
-        places = [-2 if place is None else place for place in found]
+        places = [self._place(level) for level in column.levels.tolist()]
         return np.append(np.array(places, dtype=np.intp), -1)[column.codes]
+
+    def _place(self, level: str) -> int:
+        place = self._places.get(level)
+        place = self._others.place(level) if place is None else place
+        return -2 if place is None else place
 
     @cached_property
     def _others(self) -> OtherForms:

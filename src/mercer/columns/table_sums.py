@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -119,7 +118,7 @@ def check_values(column: Column, number: int, names: list[str], start: int, gaps
         )
 
 
-def as_table(X: Any, names: list[str] | None) -> Table:
+def as_table(X: object, names: list[str] | None) -> Table:
     """Return the rows of a block as a table; columns of arrays without names are x0, x1, ..."""
     if isinstance(X, Table):
         return X
