@@ -40,7 +40,7 @@ from mercer.engines.dask_cluster import (
     welcome,
     within,
 )
-from mercer.engines.threads import on_one_core
+from mercer.engines.in_process import on_one_core
 from mercer.validation import EngineError, check_number
 
 #: Seconds between checks for finished tasks.
@@ -79,7 +79,7 @@ class DaskEngine:
 
     def __init__(
         self,
-        client: Any,
+        client: object,
         patience: float = 60.0,
         silence: float = 60.0,
         timeout: float = 3600.0,
@@ -92,7 +92,7 @@ class DaskEngine:
         self.known: set[str] = set()  # addresses of workers that have imported mercer
         self._welcomed = -np.inf
         self._owned = not isinstance(client, Client)
-        self.client: Client = connected(client, connect) if self._owned else client
+        self.client = client if isinstance(client, Client) else connected(client, connect)
         check_client(self.client)
 
     def __repr__(self) -> str:
