@@ -17,7 +17,7 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
-def fingerprint(value: Any) -> str:
+def fingerprint(value: object) -> str:
     """Return the fingerprint of parameters, arrays, or nested structures of them.
 
     >>> fingerprint({"alpha": 0.1}) == fingerprint({"alpha": 0.1})
@@ -29,7 +29,7 @@ def fingerprint(value: Any) -> str:
     return found
 
 
-def input_identity(rows: Any) -> Any:
+def input_identity(rows: object) -> Any:
     """Return what identifies the input of a fit, for :func:`fingerprint`.
 
     Files are identified by name, size and modification time, Dask collections by their token, and

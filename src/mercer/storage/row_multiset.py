@@ -122,7 +122,7 @@ def row_fingerprints(X: Rows, Y: Array, weight: Array | None = None) -> Array:
     return hashes[w > 0]
 
 
-def _hashed(values: Array, column: Any) -> Array:
+def _hashed(values: Array, column: object) -> Array:
     """Return hashes of numbers of a column; those of zeros are 0."""
     numbers = np.ascontiguousarray(values, dtype=np.float64) + 0.0  # -0.0 is the same number
     numbers = np.where(np.isnan(numbers), np.nan, numbers)  # all gaps are equal
