@@ -22,7 +22,7 @@ import numpy as np
 
 from mercer.columns.column_encoders import ColumnEncoder, DateColumn, NumberColumn
 from mercer.contracts import Array
-from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
+from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
 from mercer.explain.basis_points import basis_points
 from mercer.models.loading import load
 from mercer.models.saving import check_saveable, save
@@ -44,9 +44,8 @@ METHODS: dict[type[KernelEstimator], dict[str, str | None]] = {
         "predict_log_proba": None,
         "decision_function": None,
     },
+    KernelRanker: {"predict": None},
 }
-#: What a ranker has.
-ONLY_PREDICT: dict[str, str | None] = {"predict": None}
 #: Packages that predictions depend on, in the versions that the model was saved with.
 PINNED = ("numpy", "scipy", "scikit-learn", "pandas")
 
@@ -123,7 +122,7 @@ class PyfuncModel:
         # MLflow adds parameters that were not given, as None or an empty list.
         given = {name: v for name, v in (params or {}).items() if v is not None and np.size(v)}
         method = given.pop("method", "predict")
-        known = METHODS.get(type(self.model), ONLY_PREDICT)
+        known = METHODS[type(self.model)]
         takes = known[check_choice(method, "method", list(known))]
         other = next((name for name in given if name != takes), None)
         if other is not None:
