@@ -22,8 +22,7 @@ from mercer.columns.column_encoders import (
     NumberColumn,
 )
 from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
-from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn, TargetColumn
-from mercer.columns.row_folds import DEALS
+from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn
 from mercer.columns.table_sums import TableSums
 from mercer.columns.target_means import noise_ratio, target_means
 from mercer.columns.text_dates import DateFormat, is_ambiguous, parse_dates, preferred_format
@@ -247,9 +246,7 @@ class _Column:
                     f"column {self.name!r} cannot be encoded by the mean of y without y: use "
                     f"'one_hot' or 'hash'"
                 )
-            means = target_means(sums.sums[DEALS.index(self.deal)], options.smooth, sums.rows)
-            parts = (means.values, means.by_fold, means.prior)
-            return TargetColumn(sums.levels, *parts, sums.hashed, self.deal, means.kept)
+            return target_means(sums, self.deal, options.smooth)
         if sums.hashed or (wanted is None and many and not labelled):
             return HashColumn()
         mode = np.argmax(weight)  # what gaps become, like the mode of SimpleImputer

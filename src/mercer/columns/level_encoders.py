@@ -185,7 +185,8 @@ class TargetColumn(LevelColumn):
     """The mean of y in the rows of a level, shrunk towards the mean of all levels.
 
     Rows that it was learned from get the mean of the other folds; ``deal`` says how rows are dealt
-    to them, and ``kept`` which share of the differences between levels shrinking leaves.
+    to them, and ``kept`` which share of the differences between levels shrinking leaves, on
+    average over rows.
     """
 
     state = State(

@@ -146,12 +146,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     # -- scikit-learn's contract ---------------------------------------------------------------
 
-    def fit(self, X: object, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Learn what the columns mean; categories of many levels need y."""
         self._fit(X, y)
         return self
 
-    def fit_transform(self, X: object, y: Any = None) -> Array:
+    def fit_transform(self, X: object, y: object = None) -> Array:
         """Learn the encoding, and encode the rows that it is learned from, folds left out."""
         table, Y = self._fit(X, y)
         rows = RowIdentity.of(self.encoding_.table(table), Y, np.arange(len(Y)))
@@ -232,7 +232,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"no column is left to learn from: {reasons}")
         return found
 
-    def _fit(self, X: object, y: Any) -> tuple[Table, Array]:
+    def _fit(self, X: object, y: object) -> tuple[Table, Array]:
         table = self._table(X, reset=True)
         Y = np.zeros((table.n_rows, 0)) if y is None else target_columns(y)
         if len(Y) != table.n_rows:

@@ -34,7 +34,7 @@ class Bundled:
     Neighboring bundles prefer the same worker, so that most sums need nothing from other workers.
     """
 
-    bundle: object
+    bundle: Any
     place: int
     size: int  # of full bundles
     worker: str  # the address that tasks prefer; "" for any
@@ -71,7 +71,8 @@ class Group:
                 numbers[id(bundle)] = len(bundles)
                 bundles.append(bundle)
             places.append((numbers[id(bundle)], item.place if known else 0))
-        return cls(bundles, places, getattr(items[0], "worker", ""))
+        first = items[0]
+        return cls(bundles, places, first.worker if isinstance(first, Bundled) else "")
 
 
 def grouped(items: Sequence[Any]) -> tuple[list[list[int]], int]:

@@ -39,6 +39,11 @@ def tree_sum(parts: Iterable[T], add: Callable[[T, T], T]) -> T:
     return total
 
 
+def task_name(task: Callable[..., object]) -> str:
+    """Return the name of a task in files and reports."""
+    return str(getattr(task, "__name__", "task"))
+
+
 class InPlaceEngine:
     """Runs tasks one after another in the calling thread; each may use all cores.
 

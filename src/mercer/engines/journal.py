@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.contracts import Engine, ShardProgress, T
-from mercer.engines.in_process import tree_sum
+from mercer.engines.in_process import task_name, tree_sum
 from mercer.storage import (
     UNREADABLE,
     LibraryRecords,
@@ -138,7 +138,7 @@ class Journal:
 
     def _kept(self, task: Callable[..., object], make: Callable[[], T]) -> T:
         """Return the next result from the journal, or compute and write it."""
-        name = f"{self._order:05d}-{getattr(task, '__name__', 'task')}"
+        name = f"{self._order:05d}-{task_name(task)}"
         self._order += 1
         path = self._folder / f"{name}.safetensors"
         owner = f"{self._identity} {name}"

@@ -7,10 +7,8 @@ the values, and no factor that a runtime would round to float32.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 
@@ -138,14 +136,14 @@ def feature_sum(features: FeatureMap, x: Inputs, weights: Array) -> Value:
     """Return ``sum_j c_j psi_j(x)`` in float64, of shape (rows, outputs); the sum is in float64."""
     if type(features) is StackedFeatures:
         # Each part is a sum of its own, so that they need not be put side by side.
-        ends = np.cumsum([part.size for part in features.parts])
-        return reduce(
-            operator.add,
-            (
-                feature_sum(part, x, np.sqrt(features.size / part.size) * own)
-                for part, own in zip(features.parts, np.split(weights, ends[:-1]), strict=True)
-            ),
-        )
+        total, at = None, 0
+        for part in features.parts:
+            own = np.sqrt(features.size / part.size) * weights[at : at + part.size]
+            found = feature_sum(part, x, own)
+            total = found if total is None else total + found
+            at += part.size
+        assert total is not None
+        return total
     values, factors = feature_terms(features, x)
     return values.cast(np.float64) @ (np.reshape(factors, (-1, 1)) * weights)
 

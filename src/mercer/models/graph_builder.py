@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mercer.contracts import Array
 
@@ -244,7 +245,7 @@ class Value:
         """Return sums over an axis, which stays unless it is dropped."""
         return self.graph.node("ReduceSum", self, np.array([axis]), keepdims=int(keep))
 
-    def cast(self, dtype: Any) -> Value:
+    def cast(self, dtype: DTypeLike) -> Value:
         """Return the values as another type."""
         if self.dtype == np.dtype(dtype):
             return self

@@ -117,7 +117,7 @@ class PyfuncModel:
     def __init__(self, model: KernelEstimator) -> None:
         self.model = model
 
-    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+    def predict(self, model_input: object, params: dict[str, Any] | None = None) -> Any:
         """Return the predictions of a method, that of ``params`` or ``predict``."""
         # MLflow adds parameters that were not given, as None or an empty list.
         given = {name: v for name, v in (params or {}).items() if v is not None and np.size(v)}

@@ -11,7 +11,6 @@ import os
 import platform
 import re
 from inspect import signature
-from typing import Any
 
 import numpy as np
 import scipy
@@ -145,11 +144,11 @@ METRICS = {
 
 def model_card(
     model: KernelEstimator | str | os.PathLike[str],
-    X: Any = None,
-    y: Any = None,
+    X: object = None,
+    y: object = None,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
+    qid: object = None,
+    sample_weight: object = None,
     title: str | None = None,
     target: str | None = None,
 ) -> str:
