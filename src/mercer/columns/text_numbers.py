@@ -65,7 +65,8 @@ class NumberStyle:
         return ", ".join(parts)
 
 
-#: All styles, the preferred ones first.
+#: All styles, the preferred ones first. Sets of styles are bit masks over the first half, shifted
+#: by its length for percentages.
 _STYLES = tuple(
     NumberStyle(decimal, thousands, percent)
     for percent in (False, True)
@@ -73,6 +74,8 @@ _STYLES = tuple(
     for thousands in ("", ",", ".", " ", "'")
     if decimal != thousands
 )
+_PLAIN = _STYLES[: len(_STYLES) // 2]
+_ALL = (1 << len(_STYLES)) - 1
 
 #: Longer strings are not numbers, so that digits without an exponent cannot overflow.
 _LONGEST = 250
@@ -107,18 +110,14 @@ _SHAPES: dict[str, tuple[str, list[tuple[str | None, str | None]]]] = {
     "apostrophes_point": (_grouped(_APOSTROPHES) + r"\.[0-9]*", [(".", "'")]),
     "apostrophes_comma": (_grouped(_APOSTROPHES) + ",[0-9]+", [(",", "'")]),
 }
-#: The styles in which digits of a shape are a number, with percent signs or without.
-_FITTING = {
-    (name, percent): frozenset(
-        style
-        for style in _STYLES
-        if style.percent == percent
-        and any(d in (None, style.decimal) and t in (None, style.thousands) for d, t in fits)
+_MASKS = {
+    name: sum(
+        1 << bit
+        for bit, style in enumerate(_PLAIN)
+        if any(d in (None, style.decimal) and t in (None, style.thousands) for d, t in fits)
     )
     for name, (_, fits) in _SHAPES.items()
-    for percent in (False, True)
 }
-_UNREADABLE: tuple[frozenset[NumberStyle], str, bool] = (frozenset(), "", False)
 _bare = re.compile(
     "-?(?:" + "|".join(f"(?P<{name}>{shape})" for name, (shape, _) in _SHAPES.items()) + ")"
 ).fullmatch
@@ -148,16 +147,16 @@ _decorated = re.compile(
 ).fullmatch
 
 
-def _read(level: str) -> tuple[frozenset[NumberStyle], str, bool]:
-    """Return the styles, digits with separators, and whether the number is negated."""
+def _read(level: str) -> tuple[int, str, bool]:
+    """Return the mask of styles, digits with separators, and whether the number is negated."""
     if len(level) > _LONGEST:
-        return _UNREADABLE
-    body, negative, percent = level, False, False
+        return 0, "", False
+    body, negative, shift = level, False, 0
     shape = _bare(level)
     if shape is None:
         whole = _decorated(level.strip())
         if whole is None:
-            return _UNREADABLE
+            return 0, "", False
         sign, before, inner, body, close, after, last = whole.groups()
         shape = _bare(body)
         mark = (sign or inner or "+")[0]
@@ -169,13 +168,13 @@ def _read(level: str) -> tuple[frozenset[NumberStyle], str, bool]:
             or closed != (mark == "(")
             or not (units == _PERCENT or units <= _CURRENCIES)
         ):
-            return _UNREADABLE
-        negative, percent = mark != "+", units == _PERCENT
+            return 0, "", False
+        negative, shift = mark != "+", len(_PLAIN) if units == _PERCENT else 0
     exponent = "e" in body or "E" in body
     if exponent and not math.isfinite(float(body.translate(_EXPONENTIAL))):
-        return _UNREADABLE
+        return 0, "", False
     assert shape.lastgroup is not None  # every alternative has a name
-    return _FITTING[shape.lastgroup, percent], body, negative
+    return _MASKS[shape.lastgroup] << shift, body, negative
 
 
 def styles_of(levels: Iterable[str]) -> frozenset[NumberStyle]:
@@ -195,12 +194,12 @@ def styles_of(levels: Iterable[str]) -> frozenset[NumberStyle]:
     >>> styles_of(["01234", "94103"])
     frozenset()
     """
-    styles = frozenset(_STYLES)
+    mask = _ALL
     for level in levels:
-        styles &= _read(level)[0]
-        if not styles:
+        mask &= _read(level)[0]
+        if not mask:
             break
-    return styles
+    return frozenset(style for bit, style in enumerate(_STYLES) if mask >> bit & 1)
 
 
 def preferred(styles: frozenset[NumberStyle]) -> NumberStyle | None:
@@ -236,12 +235,13 @@ def parse_numbers(levels: Iterable[str], style: NumberStyle) -> Array:
     >>> parse_numbers(["1.234,5 €", "-€ 2", "n/a"], NumberStyle(",", "."))
     array([1234.5,   -2. ,     nan])
     """
+    wanted = 1 << _STYLES.index(style)
     drop = {" ": _SPACES, "'": _APOSTROPHES}.get(style.thousands, style.thousands)
     table = str.maketrans({**dict.fromkeys(drop), style.decimal: ".", _MINUS: "-"})
     values = []
     for level in levels:
-        styles, body, negative = _read(level)
-        if style in styles:
+        mask, body, negative = _read(level)
+        if mask & wanted:
             value = float(body.translate(table))
             values.append(-value if negative else value)
         else:
