@@ -218,14 +218,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def learned(self, sums: TableSums, text: frozenset[str], arrays: bool = False) -> TableEncoding:
         """Return the encoding of a table with these sums."""
-        gaps = {name: part.gaps for name, part in sums.columns.items() if part.gaps}
         encoders = learned_encoders(sums, self.options(arrays))
         names = tuple(encoders)
         found = TableEncoding(
             names,
             tuple(encoders.values()),
             tuple(name for name in names if name in text),
-            tuple(gaps.get(name, 0) for name in names),
+            tuple(sums.columns[name].gaps for name in names),
         )
         if not found.feature_names:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in found.dropped.items())
