@@ -33,10 +33,10 @@ Pages throttled:                              0.
 @pytest.mark.parametrize(
     ("read", "text", "expected"),
     [
-        (memory.meminfo_available, MEMINFO, 3916120 * 1024),
-        (memory.meminfo_available, "MemTotal: 8127388 kB\n", None),
-        (memory.status_peak, STATUS, 123456 * 1024),
-        (memory.status_peak, "", None),
+        (lambda text: memory.in_bytes(text, "MemAvailable"), MEMINFO, 3916120 * 1024),
+        (lambda text: memory.in_bytes(text, "MemAvailable"), "MemTotal: 8127388 kB\n", None),
+        (lambda text: memory.in_bytes(text, "VmHWM"), STATUS, 123456 * 1024),
+        (lambda text: memory.in_bytes(text, "VmHWM"), "", None),
         (memory.vm_stat_available, VM_STAT, 42000 * 16384),
         (memory.vm_stat_available, "", None),
     ],

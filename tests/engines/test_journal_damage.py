@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from mercer import MercerWarning
+from mercer.engines import ThreadEngine
 from mercer.engines.journal import Journal
-from mercer.engines.threads import ThreadEngine
 
 ITEMS = [np.full(3, float(i)) for i in range(40)]
 

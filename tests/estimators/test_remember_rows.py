@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from mercer import KernelClassifier, KernelRegressor, Landmarks, load, save
 from mercer.kernels import Gaussian
-from mercer.storage.row_multiset import RowMultiset, row_fingerprints
+from mercer.storage.fingerprints import RowMultiset, row_fingerprints
 from pairs import over_each
 
 GIVEN = np.random.default_rng(5).uniform(-2, 2, (4, 2))

@@ -13,8 +13,7 @@ import numpy as np
 
 from mercer.columns.column_statistics import as_days
 from mercer.columns.text_dates import DateFormat, read_dates
-from mercer.columns.text_numbers import NumberStyle, read_numbers
-from mercer.columns.written_otherwise import truths
+from mercer.columns.text_numbers import NumberStyle, read_numbers, truths
 from mercer.contracts import Array
 from mercer.rows.table import Coded, Column, gaps_of
 from mercer.storage.state import Each, Number, OneOf, Part, State
@@ -27,6 +26,7 @@ class ColumnEncoder:
     """The map of a column to one or more columns of numbers."""
 
     kind: ClassVar[str]
+    indicator: bool = False  # whether one of the new columns says what is missing
 
     def names(self, name: str) -> list[str]:
         """Return the names of the new columns."""

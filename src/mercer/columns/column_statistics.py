@@ -197,8 +197,6 @@ class LevelSums:
         places = {level: place for place, level in enumerate(left.levels.tolist())}
         for level in right.levels.tolist():
             places.setdefault(level, len(places))
-        levels = np.empty(len(places), dtype=object)
-        levels[:] = list(places)
         sums = np.zeros((*left.sums.shape[:2], len(places) + 1, left.sums.shape[-1]))
         counts = np.zeros(len(places), dtype=left.counts.dtype)
         for part in (left, right):
@@ -209,7 +207,7 @@ class LevelSums:
         found = LevelSums(
             left.rows + right.rows,
             left.gaps + right.gaps,
-            levels,
+            np.array(list(places), dtype=object),
             sums,
             counts,
             left.styles & right.styles,
@@ -228,8 +226,7 @@ class LevelSums:
         by_bucket = np.zeros((len(used) + 1, *self.sums.shape[:2], self.sums.shape[-1]))
         np.add.at(by_bucket, np.append(at, -1), np.moveaxis(self.sums, 2, 0))
         sums = np.ascontiguousarray(np.moveaxis(by_bucket, 0, 2))
-        levels = np.empty(len(used), dtype=object)
-        levels[:] = [str(number) for number in used]
+        levels = np.array([str(number) for number in used], dtype=object)
         counts = np.bincount(at, self.counts, len(used)).astype(self.counts.dtype)
         return replace(self, levels=levels, sums=sums, counts=counts, hashed=True, ordered=False)
 

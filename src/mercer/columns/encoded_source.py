@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.table_encoder import refuse_gaps
-from mercer.columns.table_encoding import TableEncoding, is_in_order
+from mercer.columns.table_encoding import Surprise, TableEncoding, is_in_order
 from mercer.columns.table_sums import as_table, identity_of
 from mercer.contracts import Array, RowBlock, Rows, RowSource, Targets
 from mercer.rows.arrays import ArraySource
@@ -63,7 +63,7 @@ class EncodedSource:
         source: Any,
         encoding: TableEncoding,
         deal: Deal | None = None,
-        notes: list[Any] | None = None,
+        notes: list[dict[str, Surprise]] | None = None,
         refuse: bool = False,
     ) -> None:
         self.source, self.encoding, self.deal = source, encoding, deal
@@ -89,7 +89,7 @@ class EncodedSource:
             [self.deal(block).astype(np.int8) for block in self.source.blocks(ROWS)]
         )
 
-    def encoded(self, X: Any, folds: Array | None = None) -> Array:
+    def encoded(self, X: Rows, folds: Array | None = None) -> Array:
         """Return rows of the source as numbers."""
         given = self.source.feature_names or list(self.encoding.names)
         table = as_table(X, given)
@@ -137,7 +137,7 @@ def encoded_source(
     source: Any,
     encoding: TableEncoding,
     deal: Deal | None = None,
-    notes: list[Any] | None = None,
+    notes: list[dict[str, Surprise]] | None = None,
     refuse: bool = False,
 ) -> RowSource:
     """Return the rows of a source as numbers: at once if they are in memory and not too many."""

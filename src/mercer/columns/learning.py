@@ -21,16 +21,15 @@ from mercer.columns.column_encoders import (
     NumberColumn,
 )
 from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
-from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn, TargetColumn
+from mercer.columns.level_encoders import HashColumn, OneHotColumn, OrderedColumn
 from mercer.columns.relation import related, without_effects
-from mercer.columns.row_folds import DEALS
 from mercer.columns.table_sums import TableSums
 from mercer.columns.target_means import noise_ratio, target_means
 from mercer.columns.text_dates import DateFormat, is_ambiguous, parse_dates, preferred_format
 from mercer.columns.text_numbers import NumberStyle, preferred, read_numbers, styles_of
 from mercer.contracts import Array
 from mercer.rows.table import Coded
-from mercer.validation import check_choice, closest, warn
+from mercer.validation import check_choice, warn
 
 #: Kinds that can be asked for by name; a list of levels asks for an ordered category.
 KINDS = ("number", "category", "one_hot", "target", "hash", "ordered", "date", "drop")
@@ -61,11 +60,6 @@ class Options:
 def learned_encoders(sums: TableSums, options: Options) -> dict[str, ColumnEncoder]:
     """Return an encoder for every column."""
     for name, kind in options.types.items():
-        if name not in sums.columns:
-            raise ValueError(
-                f"columns must name columns of the table, got {name!r}"
-                f"{closest(name, list(sums.columns))}"
-            )
         if isinstance(kind, str):
             check_choice(kind, f"kind of column {name!r}:", KINDS)
         elif not (isinstance(kind, (list, tuple)) and all(isinstance(k, str) for k in kind)):
@@ -103,8 +97,7 @@ class _Column:
         self.sums = found.sorted() if isinstance(found, LevelSums) else found
         self.sample, self.Y, self.deal = sums.sample.columns[name], sums.Y, sums.deal
         self.others = {key: one for key, one in sums.sample.columns.items() if key != name}
-        present = self.sums.rows - self.sums.gaps
-        self.present = present
+        self.present = self.sums.rows - self.sums.gaps
         self.indicator = self.sums.gaps >= max(1.0, MANY_GAPS * self.sums.rows)
 
     def encoder(self) -> ColumnEncoder:
@@ -120,7 +113,7 @@ class _Column:
                 return DateColumn(0.0, self.sums.days.mean, indicator=self.indicator)
             if self.wanted not in (None, "date"):
                 raise self.misfit("dates")
-            return self.of_dates(self.sums.days, self.sums.timed, None)
+            return self.of_dates(self.sums, None)
         return self.of_numbers(self.sums)
 
     # -- numbers -------------------------------------------------------------------------------
@@ -153,7 +146,8 @@ class _Column:
 
     # -- dates ---------------------------------------------------------------------------------
 
-    def of_dates(self, days: NumberSums, timed: bool, format: Any) -> ColumnEncoder:
+    def of_dates(self, sums: DateSums, format: DateFormat | None) -> ColumnEncoder:
+        days, timed = sums.days, sums.timed
         span = days.high - days.low
         cycles = [
             *(["year"] if span > 60 else []),
@@ -192,8 +186,8 @@ class _Column:
                     f"the dates of column {self.name!r} could be {orders}, and are read as "
                     f"{format.value}: write them as year-month-day if that is wrong"
                 )
-            days = self.dated(sums, parse_dates, format)
-            return self.of_dates(days.days, days.timed, format)
+            levels, weight = self.known_levels(sums)
+            return self.of_dates(DateSums.of(parse_dates(levels, format), weight), format)
         if wanted is None:
             if len(sums.levels) == 1 and not self.indicator:
                 return DroppedColumn("it is constant")
@@ -250,9 +244,7 @@ class _Column:
                     f"column {self.name!r} cannot be encoded by the mean of y without y: use "
                     f"'one_hot' or 'hash'"
                 )
-            means = target_means(sums.sums[DEALS.index(self.deal)], options.smooth, sums.rows)
-            parts = (means.values, means.by_fold, means.prior)
-            return TargetColumn(sums.levels, *parts, sums.hashed, self.deal, means.kept)
+            return target_means(sums, self.deal, options.smooth)
         if sums.hashed or (wanted is None and many and not labelled):
             return HashColumn()
         mode = np.argmax(weight)  # what gaps become, like the mode of SimpleImputer
@@ -263,27 +255,21 @@ class _Column:
         return OneHotColumn(frequent, sums.levels[rare], fill, self.indicator)
 
     def ordered(self, sums: LevelSums, levels: Array) -> ColumnEncoder:
-        known = set(levels.tolist())
-        unknown = [level for level in sums.levels.tolist() if level not in known]
+        place = {level: number for number, level in enumerate(levels.tolist())}
+        unknown = [level for level in sums.levels.tolist() if level not in place]
         if unknown:
             raise ValueError(
                 f"the order of column {self.name!r} must have all of its levels, but lacks "
                 f"{unknown[0]!r}"
             )
-        place = {level: number for number, level in enumerate(levels.tolist())}
         at = np.array([place[level] for level in sums.levels.tolist()], dtype=float)
         weight = sums.weight
         return OrderedColumn(levels, float(weight @ at / weight.sum()), self.indicator)
 
     def numbers_in_text(self, sums: LevelSums, style: NumberStyle) -> ColumnEncoder:
-        """Return numbers that are written as text; of hashed levels, a sample gives the mean.
-
-        Text that is no number is a gap.
-        """
-        assert isinstance(self.sample, Coded)
-        levels = self.sample.used().levels if sums.hashed else sums.levels
+        """Return numbers that are written as text; text that is no number is a gap."""
+        levels, weight = self.known_levels(sums)
         values = read_numbers(levels.tolist(), style)
-        weight = np.ones(len(levels)) if sums.hashed else sums.weight
         found, odd = NumberSums.of(values, weight), np.isnan(values)
         if odd.any():
             warn(
@@ -297,12 +283,13 @@ class _Column:
             return DroppedColumn("it is constant")
         return NumberColumn(found.mean, indicator, style, found.binary)
 
-    def dated(self, sums: LevelSums, parse: Any, format: Any) -> DateSums:
+    def known_levels(self, sums: LevelSums) -> tuple[Array, Array]:
+        """Return the levels and their weights; where they are hashed, those of the sample."""
+        if not sums.hashed:
+            return sums.levels, sums.weight
         assert isinstance(self.sample, Coded)
-        if sums.hashed:
-            levels = self.sample.used().levels
-            return DateSums.of(parse(levels, format), np.ones(len(levels)))
-        return DateSums.of(parse(sums.levels, format), sums.weight)
+        levels = self.sample.used().levels
+        return levels, np.ones(len(levels))
 
     def misfit(self, got: str) -> ValueError:
         return ValueError(

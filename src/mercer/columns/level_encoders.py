@@ -6,6 +6,7 @@ itself left out (:mod:`~mercer.columns.target_means`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -15,7 +16,7 @@ import numpy as np
 from mercer.columns.column_encoders import ColumnEncoder
 from mercer.columns.column_statistics import BUCKETS
 from mercer.columns.row_folds import DEALS, FOLDS, level_hashes
-from mercer.columns.written_otherwise import OtherForms
+from mercer.columns.text_numbers import folded, number_in, truth_in
 from mercer.contracts import Array
 from mercer.rows.table import Coded, Column, as_text
 from mercer.storage.state import (
@@ -43,6 +44,39 @@ def evenly(levels: int) -> Array:
     if levels <= ALTERNATIVES:
         return np.arange(levels)
     return np.linspace(0, levels - 1, ALTERNATIVES).round().astype(np.intp)
+
+
+#: Levels that one of these maps to the same value are the same, written with spaces, in capitals,
+#: with a point, or as another word for true or false; the first that does counts.
+FORMS: tuple[Callable[[str], object], ...] = (str.strip, folded, number_in, truth_in)
+
+
+class OtherForms:
+    """The places of levels that a fit does not know: ``l = l'`` where ``form(l) = form(l')``.
+
+    A form of several places is of none.
+
+    >>> forms = OtherForms({"a": 0, "A": 1, "b": 2, "1": 3})
+    >>> [forms.place(level) for level in (" A", "B", "1.0", "a b")]
+    [1, 2, 3, None]
+    """
+
+    def __init__(self, places: Mapping[str, int]) -> None:
+        self._forms = []
+        for form in FORMS:
+            by_form: dict[object, set[int]] = {}
+            for level, place in places.items():
+                by_form.setdefault(form(level), set()).add(place)
+            others = by_form.pop(None, set())
+            if form is truth_in and others:  # yes and no beside other answers
+                by_form = {}
+            single = {key: min(found) for key, found in by_form.items() if len(found) == 1}
+            self._forms.append((form, single))
+
+    def place(self, level: str) -> int | None:
+        """Return the place of a level that is written otherwise, None if it is unknown."""
+        found = (known.get(form(level)) for form, known in self._forms)
+        return next((place for place in found if place is not None), None)
 
 
 class CategoryColumn(ColumnEncoder):
@@ -73,11 +107,13 @@ class LevelColumn(CategoryColumn):
     def places(self, column: Column) -> Array:
         """Return the place of the level of each row; -1 for a gap, -2 for an unknown level."""
         column = as_text(column)
-        found = [self._places.get(level) for level in column.levels.tolist()]
-        for at, level in enumerate(column.levels.tolist()):
-            found[at] = self._others.place(level) if found[at] is None else found[at]
-        places = [-2 if place is None else place for place in found]
+        places = [self._place(level) for level in column.levels.tolist()]
         return np.append(np.array(places, dtype=np.intp), -1)[column.codes]
+
+    def _place(self, level: str) -> int:
+        place = self._places.get(level)
+        place = self._others.place(level) if place is None else place
+        return -2 if place is None else place
 
     @cached_property
     def _others(self) -> OtherForms:
@@ -149,7 +185,8 @@ class TargetColumn(LevelColumn):
     """The mean of y in the rows of a level, shrunk towards the mean of all levels.
 
     Rows that it was learned from get the mean of the other folds; ``deal`` says how rows are dealt
-    to them, and ``kept`` which share of the differences between levels shrinking leaves.
+    to them, and ``kept`` which share of the differences between levels shrinking leaves, on
+    average over rows.
     """
 
     state = State(

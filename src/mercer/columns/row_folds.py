@@ -13,13 +13,14 @@ the row among all rows of the fit.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer.contracts import Array
 from mercer.rows.table import Coded, Column, Table
+from mercer.storage.fingerprints import ODD, mixed
 
 #: Folds of target statistics.
 FOLDS = 5
@@ -27,8 +28,6 @@ FOLDS = 5
 DEALS = ("content", "number")
 #: Rows are dealt by number if more than this share of them repeat.
 MANY_REPEATS = 0.05
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def row_hashes(table: Table) -> Array:
@@ -41,7 +40,7 @@ def row_hashes(table: Table) -> Array:
     """
     found = np.zeros(table.n_rows, dtype=np.uint64)
     for column in table.columns.values():
-        found = _mixed(found * _ODD + _bits(column))
+        found = mixed(found * ODD + _bits(column))
     return found
 
 
@@ -53,7 +52,7 @@ def hashes_with(hashes: Array, Y: Array) -> Array:
     (True, False)
     """
     for y in Y.T:
-        hashes = _mixed(hashes * _ODD + _bits(y))
+        hashes = mixed(hashes * ODD + _bits(y))
     return hashes
 
 
@@ -77,7 +76,7 @@ class RowIdentity:
     numbers: Array
 
     @classmethod
-    def of(cls, table: Table, y: Array, numbers: Any) -> RowIdentity:
+    def of(cls, table: Table, y: Array, numbers: Sequence[int] | Array) -> RowIdentity:
         """Return the identity of the rows of a table, with targets of shape (n, k) as given."""
         hashes = row_hashes(table)
         return cls(hashes, hashes_with(hashes, y), np.asarray(numbers))
@@ -85,7 +84,7 @@ class RowIdentity:
     def folds(self, deal: str | None) -> Array:
         """Return the fold of every row, by content or by number."""
         if deal == "number":
-            return folds_of(_mixed(self.numbers.astype(np.uint64) * _ODD + _ODD))
+            return folds_of(mixed(self.numbers.astype(np.uint64) * ODD + ODD))
         return folds_of(self.paired)
 
 
@@ -101,10 +100,3 @@ def _bits(column: Column) -> Array:
         return column.astype(np.int64).view(np.uint64)
     values = np.where(np.isnan(column), np.nan, column + 0.0)  # one kind of NaN, and no -0
     return np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-
-
-def _mixed(values: Array) -> Array:
-    """Return well-mixed bits: the finalizer of SplitMix64 (Steele, Lea and Flood, 2014)."""
-    values = (values ^ (values >> np.uint64(30))) * _MIX[0]
-    values = (values ^ (values >> np.uint64(27))) * _MIX[1]
-    return np.asarray(values ^ (values >> np.uint64(31)))

@@ -61,7 +61,7 @@ def wanted_columns(
     return [name for name in known if name in given]
 
 
-def text_names(X: Any) -> list[str] | None:
+def text_names(X: object) -> list[str] | None:
     """Return the names of the columns of a data frame, None without any, or where all are numbers.
 
     >>> text_names([[1.0, 2.0]])
@@ -146,18 +146,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     # -- scikit-learn's contract ---------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Learn what the columns mean; categories of many levels need y."""
         self._fit(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
+    def fit_transform(self, X: object, y: object = None) -> Array:
         """Learn the encoding, and encode the rows that it is learned from, folds left out."""
         table, Y = self._fit(X, y)
         rows = RowIdentity.of(self.encoding_.table(table), Y, np.arange(len(Y)))
         return self.encoding_(table, rows.folds(self.encoding_.deal))
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: object) -> Array:
         """Return new rows as numbers, of shape (n, new columns)."""
         check_is_fitted(self, "encoding_")
         table = self._table(X, reset=False)
@@ -166,7 +166,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         warn_of(self.encoding_.surprises(table), table.n_rows)
         return self.encoding_(table)
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Array:
         """Return the names of the new columns."""
         check_is_fitted(self, "encoding_")
         if input_features is not None and list(map(str, input_features)) != list(
@@ -218,21 +218,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def learned(self, sums: TableSums, text: frozenset[str], arrays: bool = False) -> TableEncoding:
         """Return the encoding of a table with these sums."""
-        gaps = {name: part.gaps for name, part in sums.columns.items() if part.gaps}
         encoders = learned_encoders(sums, self.options(arrays))
         names = tuple(encoders)
         found = TableEncoding(
             names,
             tuple(encoders.values()),
             tuple(name for name in names if name in text),
-            tuple(gaps.get(name, 0) for name in names),
+            tuple(sums.columns[name].gaps for name in names),
         )
         if not found.feature_names:
             reasons = "; ".join(f"{name!r}: {why}" for name, why in found.dropped.items())
             raise ValueError(f"no column is left to learn from: {reasons}")
         return found
 
-    def _fit(self, X: Any, y: Any) -> tuple[Table, Array]:
+    def _fit(self, X: object, y: object) -> tuple[Table, Array]:
         table = self._table(X, reset=True)
         Y = np.zeros((table.n_rows, 0)) if y is None else target_columns(y)
         if len(Y) != table.n_rows:
@@ -244,7 +243,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.encoding_ = self.learned(sums, text, table_of(X) is None).shifted(origin)
         return table, Y
 
-    def _table(self, X: Any, reset: bool) -> Table:
+    def _table(self, X: object, reset: bool) -> Table:
         known = None if reset else getattr(self, "feature_names_in_", None)
         names = None if known is None else text_names(X)
         if known is not None and names is not None:
@@ -265,7 +264,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return table if reset else self.encoding_.named(table)
 
 
-def target_columns(y: Any) -> Array:
+def target_columns(y: object) -> Array:
     """Return y as columns of numbers: itself, or an indicator per class (one for two classes).
 
     As for scikit-learn's ``TargetEncoder``, integers are classes, in their order.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -119,7 +118,7 @@ def check_values(column: Column, number: int, names: list[str], start: int, gaps
         )
 
 
-def as_table(X: Any, names: list[str] | None) -> Table:
+def as_table(X: object, names: list[str] | None) -> Table:
     """Return the rows of a block as a table; columns of arrays without names are x0, x1, ..."""
     if isinstance(X, Table):
         return X
@@ -169,7 +168,7 @@ def query_sums(shard: Shard, targets: Targets) -> Array:
     with shard.naming():
         for block in shard.source.blocks(ROWS):
             w = np.ones(block.n_rows) if block.weight is None else block.weight
-            Y = encoded_targets(block, targets)
+            Y = targets_of(block, targets)
             np.add.at(total, targets.codes(block), np.column_stack([w, w[:, None] * Y]))
     return total
 
@@ -191,7 +190,7 @@ def sums_of_shard(
             table = with_text(as_table(block.X, source.feature_names), text)
             # Columns of an array are what they are, so no row of it has to leave its shard.
             sample = SAMPLE if isinstance(block.X, Table) else 0
-            Y = encoded_targets(block, targets)
+            Y = targets_of(block, targets)
             Y = Y if means is None else Y - means[targets.codes(block)]
             rows = identity_of(table, block, targets, numbers)
             about = (block.start, gaps, sample, decimal, rows)
@@ -202,11 +201,11 @@ def sums_of_shard(
     return total
 
 
-def encoded_targets(block: RowBlock, targets: Targets) -> Array:
-    """Return the targets of a block as numbers, NaN for rows without one."""
+def targets_of(block: RowBlock, targets: Targets, encoded: bool = True) -> Array:
+    """Return the targets of a block as numbers, encoded or as given; NaN for rows without one."""
     if block.y is None:
         return np.full((block.n_rows, targets.outputs), np.nan)
-    return targets.encode(block.y, block.start)
+    return (targets.encode if encoded else targets.values)(block.y, block.start)
 
 
 def identity_of(
@@ -216,8 +215,5 @@ def identity_of(
 
     Encoded targets would not do: they are shifted by a mean that depends on the shards.
     """
-    if block.y is None:
-        y = np.full((block.n_rows, targets.outputs), np.nan)
-    else:
-        y = targets.values(block.y, block.start)
-    return RowIdentity.of(table, y, numbers[block.start : block.start + block.n_rows])
+    here = numbers[block.start : block.start + block.n_rows]
+    return RowIdentity.of(table, targets_of(block, targets, encoded=False), here)

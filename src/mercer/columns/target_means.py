@@ -15,44 +15,33 @@ values that rows of the fit have: a level of a single extreme row has the mean t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mercer.columns.column_statistics import LevelSums
+from mercer.columns.level_encoders import TargetColumn
+from mercer.columns.row_folds import DEALS
 from mercer.contracts import Array
 
 
-@dataclass(frozen=True)
-class TargetMeans:
-    """What a column becomes.
+def target_means(column: LevelSums, deal: str, smooth: float | str) -> TargetColumn:
+    """Return the shrunk means of y by level, of all rows and without each fold.
 
-    ``values`` (L, k) has the shrunk mean of each level, ``by_fold`` (folds, L, k) that without each
-    fold, ``prior`` (k,) that of a level without rows, and ``kept`` the share of the differences
-    between levels that shrinking leaves, on average over rows.
-    """
-
-    values: Array
-    by_fold: Array
-    prior: Array
-    kept: float
-
-
-def target_means(sums: Array, smooth: float | str, rows: int) -> TargetMeans:
-    """Return the shrunk means of y by level.
+    Weights below 1 on average cannot be how often rows are there, and are scaled to an average
+    of 1.
 
     Parameters
     ----------
-    sums : array of shape (folds, L, 2 + 2k)
-        The weights of rows and of labelled rows, and the sums of y and of its squares.
+    column : LevelSums
+        The sums of y, and of its squares, by fold and level.
+    deal : {"content", "number"}
+        How rows are dealt to folds.
     smooth : float or "auto"
         The ratio of the variances, as a number of rows; "auto" estimates it.
-    rows : int
-        The number of rows. Weights below 1 on average cannot be how often rows are there, and are
-        scaled to an average of 1.
     """
+    sums = column.sums[DEALS.index(deal)]
     total = sums.sum(axis=0)
     weight = total[:, 1].sum()
-    unit = max(1.0, rows / weight) if weight > 0 else 1.0
+    unit = max(1.0, column.rows / weight) if weight > 0 else 1.0
     if isinstance(smooth, str):
         noise, effects, prior = variance_components(unit * total)
     else:
@@ -75,7 +64,7 @@ def target_means(sums: Array, smooth: float | str, rows: int) -> TargetMeans:
     if len(seen):
         values = np.clip(values, seen.min(axis=0), seen.max(axis=0))
     share = float(total[:, 1] @ kept.mean(axis=1) / max(weight, 1e-300))
-    return TargetMeans(values, by_fold, prior, share)
+    return TargetColumn(column.levels, values, by_fold, prior, column.hashed, deal, share)
 
 
 def noise_ratio(sums: Array) -> float:

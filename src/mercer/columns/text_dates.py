@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import date
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -70,12 +71,13 @@ _NUMBERS = {name: number for number, name in enumerate(_NAMES.split(), 1)}
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4})"
 _SHORT_YEAR = r"(?P<year>\d{4}|\d\d)"
-_MICROSECONDS_A_DAY = 86_400_000_000
-_ONE_MONTH = np.timedelta64(1, "M")
+_DATES = np.dtype("datetime64[us]")
+_NAT = np.iinfo(np.int64).min  # as NumPy stores it
+_FIRST = date(1970, 1, 1).toordinal()
 
 
-def _compiled(date: str, time: str = f"(?:,? {{1,2}}{_CLOCK})?") -> re.Pattern[str]:
-    return re.compile(date + time, re.ASCII | re.IGNORECASE)
+def _compiled(day: str, time: str = f"(?:,? {{1,2}}{_CLOCK})?") -> re.Pattern[str]:
+    return re.compile(day + time, re.ASCII | re.IGNORECASE)
 
 
 _ISO = _compiled(
@@ -92,26 +94,21 @@ _NAME_DAY = _compiled(rf"{_MONTH} {_DAY},? {_YEAR}")
 _YEAR_MONTH = _compiled(r"(?P<year>[12]\d{3})-(?P<month>\d\d)", "")
 _TIME = _compiled("", _CLOCK)
 
-#: The formats that a pattern stands for, and whether its day and month are the other way round.
-_PATTERNS: dict[re.Pattern[str], dict[DateFormat, bool]] = {
-    _ISO: {DateFormat.ISO: False},
-    _YEAR_SLASH: {DateFormat.YEAR_SLASH: False},
-    _SLASH: {DateFormat.DAY_SLASH: False, DateFormat.MONTH_SLASH: True},
-    _DASH: {DateFormat.DAY_DASH: False, DateFormat.MONTH_DASH: True},
-    _SHORT_ISO: {DateFormat.SHORT_ISO: False},
-    _DOT: {DateFormat.DAY_DOT: False},
-    _DAY_NAME: {DateFormat.DAY_NAME: False},
-    _NAME_DAY: {DateFormat.NAME_DAY: False},
-    _YEAR_MONTH: {DateFormat.YEAR_MONTH: False},
-    _TIME: {DateFormat.TIME: False},
+#: The pattern of each format, and whether its day and month are the other way round.
+_PATTERNS: dict[DateFormat, tuple[re.Pattern[str], bool]] = {
+    DateFormat.ISO: (_ISO, False),
+    DateFormat.YEAR_SLASH: (_YEAR_SLASH, False),
+    DateFormat.MONTH_SLASH: (_SLASH, True),
+    DateFormat.DAY_SLASH: (_SLASH, False),
+    DateFormat.DAY_DASH: (_DASH, False),
+    DateFormat.MONTH_DASH: (_DASH, True),
+    DateFormat.SHORT_ISO: (_SHORT_ISO, False),
+    DateFormat.DAY_DOT: (_DOT, False),
+    DateFormat.DAY_NAME: (_DAY_NAME, False),
+    DateFormat.NAME_DAY: (_NAME_DAY, False),
+    DateFormat.YEAR_MONTH: (_YEAR_MONTH, False),
+    DateFormat.TIME: (_TIME, False),
 }
-_BY_FORMAT = {
-    format: (pattern, swapped)
-    for pattern, formats in _PATTERNS.items()
-    for format, swapped in formats.items()
-}
-
-Groups: TypeAlias = Sequence[str | None]
 
 
 def _year(text: str) -> int:
@@ -128,73 +125,31 @@ def _offset(zone: str) -> int:
     return minutes if zone[0] == "+" else -minutes
 
 
-class _Fields:
-    """The parts of matched dates, a column of text for each named group of the pattern."""
+def _microseconds(text: str, format: DateFormat) -> int | None:
+    """Return microseconds since 1970 in UTC; None if there is no such day or hour in the format.
 
-    def __init__(self, pattern: re.Pattern[str], rows: list[Groups]) -> None:
-        names = sorted(pattern.groupindex, key=pattern.groupindex.__getitem__)
-        self._columns: dict[str, Groups] = dict(zip(names, zip(*rows, strict=True), strict=False))
-        self._n = len(rows)
-
-    def text(self, name: str) -> Groups | None:
-        """Return a part as text, or None where no level has it."""
-        column = self._columns.get(name)
-        return column if column is not None and any(column) else None
-
-    def numbers(self, name: str, default: int) -> Array:
-        """Return a part as integers, with a default for levels without it."""
-        column = self.text(name)
-        if column is None:
-            return np.full(self._n, default)
-        return np.array([int(text) if text else default for text in column])
-
-    def months(self) -> Array:
-        """Return the months, from numbers or names."""
-        column = self.text("name")
-        if column is None:
-            return self.numbers("month", 1)
-        return np.array([_NUMBERS[text[:3].lower()] if text else 1 for text in column])
-
-    def years(self) -> Array:
-        """Return the years; times of day alone are of 1970."""
-        column = self.text("year")
-        if column is None:
-            return np.full(self._n, 1970)
-        return np.array([_year(text) if text else 1970 for text in column])
-
-    def clock(self) -> tuple[Array, Array]:
-        """Return microseconds since midnight, in UTC where an offset is given, and validity."""
-        if self.text("hour") is None:
-            return np.zeros(self._n, dtype=np.int64), np.ones(self._n, dtype=bool)
-        hour, valid = self.numbers("hour", 0), np.ones(self._n, dtype=bool)
-        if (halves := self.text("half")) is not None:
-            twelve = np.array([half is not None for half in halves])
-            afternoon = np.array([half is not None and half in "pP" for half in halves])
-            valid = ~twelve | ((hour >= 1) & (hour <= 12))
-            hour = np.where(twelve, hour % 12 + 12 * afternoon, hour)
-        minute = 60 * hour + self.numbers("minute", 0)
-        if (zones := self.text("zone")) is not None:
-            offsets = {zone: _offset(zone) if zone else 0 for zone in set(zones)}
-            minute = minute - np.array([offsets[zone] for zone in zones])
-        clock = (60 * minute + self.numbers("second", 0)) * 1_000_000
-        if (fractions := self.text("fraction")) is not None:
-            clock = clock + np.array([int((part or "")[:6].ljust(6, "0")) for part in fractions])
-        return clock, valid
-
-    def dates(self, swapped: bool) -> Array:
-        """Return datetime64[us], NaT where there is no such day or hour."""
-        year, month, day = self.years(), self.months(), self.numbers("day", 1)
-        if swapped:
-            month, day = day, month
-        clock, valid = self.clock()
-        valid = valid & (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
-        first = np.where(valid, 12 * (year - 1970) + month - 1, 0).astype("datetime64[M]")
-        days = (first + _ONE_MONTH).astype("datetime64[D]") - first.astype("datetime64[D]")
-        valid &= day <= days.astype(np.int64)
-        since = np.where(valid, (day - 1) * _MICROSECONDS_A_DAY + clock, 0)
-        dates: Array = first.astype("datetime64[us]") + since.astype("timedelta64[us]")
-        dates[~valid] = np.datetime64("NaT", "us")
-        return dates
+    Times of day alone are of 1970-01-01, and times without an offset are taken as they are.
+    """
+    pattern, swapped = _PATTERNS[format]
+    match = pattern.fullmatch(text)
+    if match is None:
+        return None
+    parts = {name: part for name, part in match.groupdict().items() if part}
+    name, day = parts.get("name"), int(parts.get("day", 1))
+    month = _NUMBERS[name[:3].lower()] if name else int(parts.get("month", 1))
+    month, day = (day, month) if swapped else (month, day)
+    hour, half = int(parts.get("hour", 0)), parts.get("half")
+    if half is not None:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * (half in "pP")
+    try:
+        days = date(_year(parts.get("year", "1970")), month, day).toordinal() - _FIRST
+    except ValueError:
+        return None
+    minutes = 60 * hour + int(parts.get("minute", 0)) - _offset(parts.get("zone", "Z"))
+    seconds = 86_400 * days + 60 * minutes + int(parts.get("second", 0))
+    return 1_000_000 * seconds + int(parts.get("fraction", "")[:6].ljust(6, "0"))
 
 
 _plain_iso = re.compile(
@@ -207,21 +162,9 @@ def _iso_dates(texts: list[str]) -> Array | None:
     if not all(map(_plain_iso, texts)):
         return None
     try:
-        return np.array(texts, dtype="datetime64[us]")
+        return np.array(texts, dtype=_DATES)
     except ValueError:  # a day or an hour that does not exist
         return None
-
-
-def _matched_fields(levels: list[str], pattern: re.Pattern[str]) -> _Fields | None:
-    """Return the parts of all levels, or None at the first that does not match."""
-    rows: list[Groups] = []
-    fullmatch = pattern.fullmatch
-    for level in levels:
-        match = fullmatch(level)
-        if match is None:
-            return None
-        rows.append(match.groups())
-    return _Fields(pattern, rows)
 
 
 def formats_of(levels: Iterable[str]) -> frozenset[DateFormat]:
@@ -241,16 +184,11 @@ def formats_of(levels: Iterable[str]) -> frozenset[DateFormat]:
         return frozenset(DateFormat)
     if _iso_dates(texts) is not None:
         return frozenset([DateFormat.ISO])
-    fitting: set[DateFormat] = set()
-    for pattern, formats in _PATTERNS.items():
-        fields = _matched_fields(texts, pattern)
-        if fields is not None:
-            fitting.update(
-                format
-                for format, swapped in formats.items()
-                if not np.isnat(fields.dates(swapped)).any()
-            )
-    return frozenset(fitting)
+    return frozenset(
+        format
+        for format in DateFormat
+        if all(_microseconds(text, format) is not None for text in texts)
+    )
 
 
 def is_ambiguous(formats: frozenset[DateFormat]) -> bool:
@@ -287,14 +225,8 @@ def parse_dates(levels: Iterable[str], format: DateFormat) -> Array:
     texts = [level.strip() for level in levels]
     if format is DateFormat.ISO and (plain := _iso_dates(texts)) is not None:
         return plain
-    pattern, swapped = _BY_FORMAT[format]
-    matches = [pattern.fullmatch(text) for text in texts]
-    dates = np.full(len(matches), np.datetime64("NaT", "us"), dtype="datetime64[us]")
-    matched = np.array([match is not None for match in matches], dtype=bool)
-    if matched.any():
-        rows: list[Groups] = [match.groups() for match in matches if match is not None]
-        dates[matched] = _Fields(pattern, rows).dates(swapped)
-    return dates
+    found = [_microseconds(text, format) for text in texts]
+    return np.array([_NAT if one is None else one for one in found], np.int64).view(_DATES)
 
 
 def read_dates(levels: Sequence[str], format: DateFormat) -> Array:
@@ -311,8 +243,8 @@ def read_dates(levels: Sequence[str], format: DateFormat) -> Array:
         found = {
             parse_dates([levels[at]], other)[0]
             for other in formats_of([levels[at]])
-            if _BY_FORMAT[other][0] is not _BY_FORMAT[format][0]
+            if _PATTERNS[other][0] is not _PATTERNS[format][0]
             and DateFormat.TIME not in (other, format)
         }
-        dates[at] = found.pop() if len(found) == 1 else np.datetime64("NaT", "us")
+        dates[at] = found.pop() if len(found) == 1 else np.datetime64("NaT")
     return dates

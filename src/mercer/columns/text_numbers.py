@@ -270,3 +270,40 @@ def read_numbers(levels: Sequence[str], style: NumberStyle) -> Array:
         }
         values[at] = found.pop() if len(found) == 1 else math.nan
     return values
+
+
+#: Words that are 1 and 0 in a column of zeros and ones.
+TRUE = frozenset(["true", "yes", "on", "t", "y", "1"])
+FALSE = frozenset(["false", "no", "off", "f", "n", "0"])
+
+
+def folded(level: str) -> str:
+    """Return a level without capitals, and with single spaces only between words."""
+    return " ".join(level.casefold().split())
+
+
+def number_in(level: str) -> float | None:
+    """Return the number that a level is, None if it is none.
+
+    >>> number_in("1.0"), number_in("01"), number_in("a")
+    (1.0, None, None)
+    """
+    value = float(read_numbers([level], NumberStyle())[0])
+    return None if np.isnan(value) else value
+
+
+def truth_in(level: str) -> bool | None:
+    """Return whether a level is a word for true or for false, None for other words.
+
+    >>> truth_in("Yes"), truth_in("F"), truth_in("1.0"), truth_in("perhaps")
+    (True, False, True, None)
+    """
+    number = number_in(level)
+    word = folded(level) if number is None else f"{number:g}"
+    return True if word in TRUE else False if word in FALSE else None
+
+
+def truths(levels: Iterable[str]) -> Array:
+    """Return 1 and 0 for words for true and false, NaN for other words."""
+    found = map(truth_in, levels)
+    return np.array([np.nan if truth is None else float(truth) for truth in found])

@@ -1,7 +1,7 @@
 """Engines run tasks in this thread, in threads of this process, or on a Dask cluster."""
 
 from mercer.engines.communication import Communication, Exchange, count_numbers
-from mercer.engines.in_place import InPlaceEngine, tree_sum
+from mercer.engines.in_process import InPlaceEngine, ThreadEngine, as_engine, tree_sum
 from mercer.engines.local import (
     Lanes,
     available_cores,
@@ -10,7 +10,6 @@ from mercer.engines.local import (
     one_core,
     threads_for,
 )
-from mercer.engines.threads import ThreadEngine, as_engine
 
 __all__ = [
     "Communication",

@@ -1,7 +1,7 @@
 """Items of a cluster in bundles: a few items a task, because sending a task takes milliseconds.
 
 Bundles are consecutive items, and as many as a power of two: the sum over a bundle is then a branch
-of the tree of all items (:func:`~mercer.engines.in_place.tree_sum`), whatever their size.
+of the tree of all items (:func:`~mercer.engines.in_process.tree_sum`), whatever their size.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer.contracts import T
-from mercer.engines.in_place import tree_sum
+from mercer.engines.in_process import tree_sum
 
 #: Items are bundled as long as every thread of the cluster has this many bundles: workers stay
 #: busy to the end, and a lost worker costs little.
@@ -71,7 +71,8 @@ class Group:
                 numbers[id(bundle)] = len(bundles)
                 bundles.append(bundle)
             places.append((numbers[id(bundle)], item.place if known else 0))
-        return cls(bundles, places, getattr(items[0], "worker", ""))
+        first = items[0]
+        return cls(bundles, places, first.worker if isinstance(first, Bundled) else "")
 
 
 def grouped(items: Sequence[Any]) -> tuple[list[list[int]], int]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from concurrent import futures
 from typing import Any
 
@@ -159,7 +159,7 @@ async def _ask(client: Client, workers: list[str], scheduler: str) -> dict[str, 
     async def of_scheduler() -> Any:
         return await client._run_on_scheduler(asyncio.to_thread, eval, QUESTION)
 
-    async def answered(question: Any) -> Any:
+    async def answered(question: Awaitable[Any]) -> Any:
         try:
             return await asyncio.wait_for(question, ANSWER)
         except (TimeoutError, OSError):

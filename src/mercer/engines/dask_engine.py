@@ -40,7 +40,7 @@ from mercer.engines.dask_cluster import (
     welcome,
     within,
 )
-from mercer.engines.threads import on_one_core
+from mercer.engines.in_process import on_one_core, task_name
 from mercer.validation import EngineError, check_number
 
 #: Seconds between checks for finished tasks.
@@ -81,7 +81,7 @@ class DaskEngine:
 
     def __init__(
         self,
-        client: Any,
+        client: object,
         patience: float = 60.0,
         silence: float = 60.0,
         timeout: float = 3600.0,
@@ -94,7 +94,7 @@ class DaskEngine:
         self.known: set[str] = set()  # addresses of workers that have imported mercer
         self._welcomed = -np.inf
         self._owned = not isinstance(client, Client)
-        self.client: Client = connected(client, connect) if self._owned else client
+        self.client = client if isinstance(client, Client) else connected(client, connect)
         check_client(self.client)
 
     def __repr__(self) -> str:
@@ -204,12 +204,13 @@ class DaskEngine:
 
     def _neighbors(self, items: Sequence[Any], groups: list[list[int]]) -> list[list[int]]:
         """Join the groups that are on the same worker; those not yet computed stay apart."""
-        bundles = [getattr(items[group[0]], "bundle", None) for group in groups]
-        held = self.client.who_has([bundle for bundle in bundles if bundle is not None])
+        firsts = [items[group[0]] for group in groups]
+        keys = [first.bundle.key if isinstance(first, Bundled) else "" for first in firsts]
+        held = self.client.who_has([first.bundle for first in firsts if isinstance(first, Bundled)])
         where: dict[str, list[int]] = {}
-        for number, (group, bundle) in enumerate(zip(groups, bundles, strict=True)):
-            workers = sorted(held.get(getattr(bundle, "key", "")) or (f"nowhere {number}",))
-            where.setdefault(workers[0], []).extend(group)
+        for number, (group, key) in enumerate(zip(groups, keys, strict=True)):
+            worker = min(held.get(key) or (f"nowhere {number}",))
+            where.setdefault(worker, []).extend(group)
         return list(where.values())
 
     def reduce(
@@ -366,4 +367,4 @@ def _same(value: T) -> T:
 
 def _name(task: Callable[..., Any]) -> str:
     # Dask learns how long tasks take from the words before the first that has other characters.
-    return str(getattr(task, "__name__", "task")).strip("_").replace("_", "-")
+    return task_name(task).strip("_").replace("_", "-")

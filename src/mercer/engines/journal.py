@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mercer.contracts import Engine, ShardProgress, T
-from mercer.engines.in_place import tree_sum
+from mercer.engines.in_process import task_name, tree_sum
 from mercer.storage import (
     UNREADABLE,
     LibraryRecords,
@@ -102,7 +102,7 @@ class Journal:
 
     def hold(self, task: Callable[..., Any], items: Sequence[Any], *common: object) -> list[Any]:
         """Defer a task over items until a result of it is needed."""
-        results = _Later(lambda: self._engine.hold(task, _now(items), *common))
+        results = cache(lambda: self._engine.hold(task, _now(items), *common))
         return [_Item(results, number) for number in range(len(items))]
 
     def map(
@@ -138,7 +138,7 @@ class Journal:
 
     def _kept(self, task: Callable[..., object], make: Callable[[], T]) -> T:
         """Return the next result from the journal, or compute and write it."""
-        name = f"{self._order:05d}-{getattr(task, '__name__', 'task')}"
+        name = f"{self._order:05d}-{task_name(task)}"
         self._order += 1
         path = self._folder / f"{name}.safetensors"
         owner = f"{self._identity} {name}"
@@ -176,25 +176,13 @@ def _read_head(path: Path) -> dict[str, Any]:
     return found
 
 
-class _Later:
-    """Results that are computed when one of them is first needed."""
-
-    def __init__(self, make: Callable[[], Sequence[Any]]) -> None:
-        self._make = make
-
-    @cached_property
-    def results(self) -> Sequence[Any]:
-        """The results."""
-        return self._make()
-
-
 @dataclass(frozen=True)
 class _Item:
-    """One of these results; any of them can be picked before they are computed."""
+    """One of several results, which are computed when one of them is first needed."""
 
-    later: _Later
+    results: Callable[[], Sequence[Any]]
     number: int
 
 
 def _now(items: Sequence[Any]) -> list[Any]:
-    return [item.later.results[item.number] if isinstance(item, _Item) else item for item in items]
+    return [item.results()[item.number] if isinstance(item, _Item) else item for item in items]

@@ -37,7 +37,7 @@ def available_memory() -> int:
     if sys.platform == "darwin":
         free = vm_stat_available(_output_of("vm_stat"))
     else:
-        free = meminfo_available(_text_of(Path("/proc/meminfo")))
+        free = in_bytes(_text_of(Path("/proc/meminfo")), "MemAvailable")
     if free is None:
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     allowed = control_group_available(_text_of(Path("/proc/self/cgroup")), Path("/sys/fs/cgroup"))
@@ -53,7 +53,7 @@ def peak_memory() -> int | None:
     if sys.platform == "win32":
         return windows_peak(ctypes.windll.kernel32)
     # On Linux a process starts with the peak of its parent in getrusage, but not in this file.
-    peak = status_peak(_text_of(Path("/proc/self/status")))
+    peak = in_bytes(_text_of(Path("/proc/self/status")), "VmHWM")
     if peak is not None:
         return peak
     import resource
@@ -65,22 +65,14 @@ def peak_memory() -> int | None:
 # -- Linux ----------------------------------------------------------------------------------------
 
 
-def meminfo_available(text: str) -> int | None:
-    """Return the free bytes according to ``/proc/meminfo``.
+def in_bytes(text: str, name: str) -> int | None:
+    """Return a number of kilobytes in ``/proc`` as bytes, or None if it is not there.
 
-    >>> meminfo_available("MemTotal:  8000 kB\\nMemAvailable:  3000 kB\\n")
+    >>> in_bytes("MemTotal:  8000 kB\\nMemAvailable:  3000 kB\\n", "MemAvailable")
     3072000
     """
-    return _kilobytes(text, "MemAvailable")
-
-
-def status_peak(text: str) -> int | None:
-    """Return the peak resident size according to ``/proc/self/status``.
-
-    >>> status_peak("VmPeak:  90 kB\\nVmHWM:\\t  20 kB\\n")
-    20480
-    """
-    return _kilobytes(text, "VmHWM")
+    found = re.search(rf"^{name}:\s*(\d+) kB", text, re.M)
+    return None if found is None else int(found[1]) * 1024
 
 
 def control_group_available(groups: str, root: Path) -> int | None:
@@ -176,11 +168,6 @@ def windows_peak(kernel32: Any) -> int | None:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def _kilobytes(text: str, name: str) -> int | None:
-    found = re.search(rf"^{name}:\s*(\d+) kB", text, re.M)
-    return None if found is None else int(found[1]) * 1024
-
-
 def _text_of(path: Path) -> str:
     """Return the text of a system file; empty if it is missing or not readable."""
     try:
@@ -214,7 +201,7 @@ def large_array(shape: tuple[int, int], dtype: str) -> Array:
 # -- sizes as text ------------------------------------------------------------------------------
 
 
-def parse_memory(limit: Any) -> int:
+def parse_memory(limit: object) -> int:
     """Return a memory limit in bytes; "auto" is half of the available memory.
 
     >>> parse_memory("1.5GB"), parse_memory(2000)
@@ -225,7 +212,7 @@ def parse_memory(limit: Any) -> int:
     return bytes_of(limit, "memory_limit", ", or 'auto'")
 
 
-def bytes_of(size: Any, name: str, other: str = "") -> int:
+def bytes_of(size: object, name: str, other: str = "") -> int:
     """Return a number of bytes, given as such or with a unit; ``other`` is what else there is.
 
     >>> bytes_of("125MB", "network")

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 
 from mercer.contracts import Progress
 
+#: Seconds between lines.
+EVERY = 5.0
+
 
 @contextmanager
 def progress_bar(verbose: int) -> Iterator[Progress | None]:
@@ -49,7 +52,7 @@ def progress_bar(verbose: int) -> Iterator[Progress | None]:
         yield report
 
 
-def _lines(every: float = 5.0) -> Progress:
+def _lines() -> Progress:
     last = time.monotonic()
     started: dict[str, float] = {}
 
@@ -58,7 +61,7 @@ def _lines(every: float = 5.0) -> Progress:
         now = time.monotonic()
         if done <= 1 or stage not in started:
             started = {stage: now}
-        if now - last >= every:
+        if now - last >= EVERY:
             last = now
             more = f", {note}" if note else ""
             if total:

@@ -28,7 +28,7 @@ from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
 from mercer.selection import Criterion
 from mercer.solvers import StoppingRule
-from mercer.storage.row_multiset import RowMultiset
+from mercer.storage.fingerprints import RowMultiset
 from mercer.targets.number_targets import RegressionTargets
 
 if TYPE_CHECKING:

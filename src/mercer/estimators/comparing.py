@@ -15,7 +15,7 @@ from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.solvers import as_solver
 from mercer.storage import fingerprint
-from mercer.storage.row_multiset import RowMultiset, row_fingerprints
+from mercer.storage.fingerprints import RowMultiset, row_fingerprints
 
 if TYPE_CHECKING:
     from mercer.estimators.kernel_estimator import KernelEstimator

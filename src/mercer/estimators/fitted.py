@@ -23,7 +23,7 @@ from mercer.request import Seeds
 from mercer.result import Fit
 from mercer.selection import SizePath, as_criterion
 from mercer.solvers import SolverPath
-from mercer.storage.row_multiset import RowMultiset
+from mercer.storage.fingerprints import RowMultiset
 
 if TYPE_CHECKING:
     from mercer.estimators.kernel_estimator import KernelEstimator

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.columns.shifted_rows import ShiftedRows
+from mercer.columns.scaling import ShiftedRows
 from mercer.contracts import Array, Precision, Rows
 from mercer.kernels.gradients import slopes_times_vectors, weighted
 from mercer.kernels.metric import Metric

@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mercer.columns.scaling import Scaling, StandardScaling
-from mercer.columns.shifted_rows import ShiftedRows
+from mercer.columns.scaling import Scaling, ShiftedRows, StandardScaling
 from mercer.contracts import Array, Rows
 from mercer.storage.state import Numbers, Part, State
 

@@ -100,17 +100,16 @@ def known_column(model: KernelEstimator, points: Array | None, at: Array) -> Kno
 
 def _became(encoder: ColumnEncoder, gaps: bool) -> str:
     """Return what became of a column and of its gaps, in words."""
-    words, fill = encoder.describe(), getattr(encoder, "fill", None)
+    words = encoder.describe()
     if not gaps or isinstance(encoder, DroppedColumn):
         return words
     if isinstance(encoder, NumberColumn):
         words += f"; gaps become {number(encoder.fill)}"
     elif isinstance(encoder, DateColumn):
         words += f"; gaps become {_day(encoder.fill)}"
-    elif isinstance(encoder, OneHotColumn) and isinstance(fill, int) and fill < len(encoder.levels):
-        words += f"; gaps become {str(encoder.levels[fill])[:60]!r}"
-    marked = getattr(encoder, "indicator", False)
-    return words + (", with an indicator" if marked else "")
+    elif isinstance(encoder, OneHotColumn) and encoder.fill < len(encoder.levels):
+        words += f"; gaps become {str(encoder.levels[encoder.fill])[:60]!r}"
+    return words + (", with an indicator" if encoder.indicator else "")
 
 
 @singledispatch

@@ -59,7 +59,7 @@ def bar(share: float, largest: float) -> str:
     return "\N{FULL BLOCK}" * round(BLOCKS * share / largest) if largest > 0 else ""
 
 
-def number(value: float, digits: int = 4) -> str:
+def number(value: float) -> str:
     """Return a number as short text.
 
     >>> number(1234567.0), number(0.123456), number(120.0), number(float("nan"))
@@ -67,11 +67,9 @@ def number(value: float, digits: int = 4) -> str:
     """
     if math.isnan(value):
         return "not known"
-    if value == round(value, 0) and abs(value) < 1e15:
+    if abs(value) < 1e15 and (value == round(value) or abs(value) >= 1e4):
         return f"{value:,.0f}"
-    if 10**digits <= abs(value) < 1e15:
-        return f"{value:,.0f}"
-    return f"{value:.{digits}g}"
+    return f"{value:.4g}"
 
 
 def percent(share: float) -> str:

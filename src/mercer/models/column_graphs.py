@@ -130,9 +130,10 @@ def levels(column: InputColumn, encoder: LevelColumn) -> Value:
 
     The table is made by the encoder itself.
     """
-    if getattr(encoder, "hashed", False):
+    if isinstance(encoder, TargetColumn) and encoder.hashed:
         return hashed(column, encoder)
-    known = [*encoder.levels.tolist(), *getattr(encoder, "rare", np.empty(0)).tolist()]
+    known = encoder.levels.tolist()
+    known += encoder.rare.tolist() if isinstance(encoder, OneHotColumn) else []
     unknown = "?" * (1 + max(map(len, known), default=0))
     names = np.array([*known, unknown], dtype=object)
     table = encoder(Coded(np.append(np.arange(len(names)), -1), names))

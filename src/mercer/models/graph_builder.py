@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mercer.contracts import Array
 
@@ -43,16 +44,16 @@ def import_onnx() -> Any:
 class Graph:
     """Nodes, constants, inputs and outputs; the graph of a loop has those of its parent."""
 
-    def __init__(self, reserved: Sequence[str] = (), parent: Graph | None = None) -> None:
+    def __init__(self, parent: Graph | None = None) -> None:
         self.onnx = import_onnx()
         self.root: Graph = self if parent is None else parent.root
-        self.reserved = set(reserved)  # names that users see
+        self.reserved: set[str] = set()  # names that users see
         self.nodes: list[Any] = []
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
         self.constants: dict[str, Any] = {}
         self.bytes = 0
-        self._known: dict[tuple[Any, ...], str] = {}
+        self._known: dict[tuple[Any, ...] | None, str] = {}
         self._count = 0
 
     def name(self) -> str:
@@ -86,10 +87,10 @@ class Graph:
     def constant(self, array: Array) -> Value:
         """Return an array as a value; the same small array is stored once."""
         root, array = self.root, np.asarray(array)
-        key = (array.dtype.str, array.shape, array.tobytes()) if array.size <= 64 else None
-        if array.dtype.kind == "O":
-            key = None
-        if key is None or key not in root._known:
+        small = array.size <= 64 and array.dtype.kind != "O"
+        key = (array.dtype.str, array.shape, array.tobytes()) if small else None
+        name = root._known.get(key)
+        if name is None:
             name = self.name()
             root.bytes += array.nbytes
             if root.bytes > LARGEST_FILE:
@@ -99,10 +100,9 @@ class Graph:
                     f"functions, such as basis=Landmarks(2000)"
                 )
             root.constants[name] = self.onnx.numpy_helper.from_array(array, name)
-            if key is None:
-                return Value(self, name, array.dtype)
-            root._known[key] = name
-        return Value(self, root._known[key], array.dtype)
+            if key is not None:
+                root._known[key] = name
+        return Value(self, name, array.dtype)
 
     def node(
         self, op: str, *operands: Operand, dtype: Any = None, domain: str = "", **attributes: Any
@@ -245,7 +245,7 @@ class Value:
         """Return sums over an axis, which stays unless it is dropped."""
         return self.graph.node("ReduceSum", self, np.array([axis]), keepdims=int(keep))
 
-    def cast(self, dtype: Any) -> Value:
+    def cast(self, dtype: DTypeLike) -> Value:
         """Return the values as another type."""
         if self.dtype == np.dtype(dtype):
             return self

@@ -8,7 +8,9 @@ columns are scaled (:data:`SCALING_GRAPHS`), then weighted or combined.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
@@ -164,11 +166,8 @@ def half_squares(
 
 
 def _squared_differences(x: Value, points: Array) -> Value:
-    total: Value | None = None
-    for column, knots in enumerate(points.T):
-        away = x.columns(np.array([column])) - knots
-        total = away * away if total is None else total + away * away
-    assert total is not None
+    away = (x.columns(np.array([column])) - knots for column, knots in enumerate(points.T))
+    total: Value = reduce(operator.add, (values * values for values in away))
     return total * -0.5
 
 

@@ -26,7 +26,7 @@ from mercer.result import Fit
 from mercer.rows.checks import check_exists
 from mercer.solvers import SolverPath
 from mercer.storage import UNREADABLE, DamagedFileError, Decoder, TensorFile, open_tensors
-from mercer.storage.row_multiset import RowMultiset
+from mercer.storage.fingerprints import RowMultiset
 from mercer.storage.state import (
     Count,
     Each,
@@ -105,14 +105,14 @@ def load(path: str | os.PathLike[str]) -> KernelEstimator:
         return _estimator(file)
 
 
-def with_suffix(path: str | os.PathLike[str]) -> Path:
-    """Return the path, with ``.mercer`` added if it has no suffix.
+def with_suffix(path: str | os.PathLike[str], suffix: str = SUFFIX) -> Path:
+    """Return the path, with ``.mercer`` or another suffix added if it has none.
 
     >>> with_suffix("model").name, with_suffix("model.safetensors").name
     ('model.mercer', 'model.safetensors')
     """
     file = Path(path).expanduser()
-    return file if file.suffix else file.with_name(file.name + SUFFIX)
+    return file if file.suffix else file.with_name(file.name + suffix)
 
 
 def find_model(path: str | os.PathLike[str]) -> Path:

@@ -22,7 +22,7 @@ import numpy as np
 
 from mercer.columns.column_encoders import ColumnEncoder, DateColumn, NumberColumn
 from mercer.contracts import Array
-from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
+from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
 from mercer.explain.basis_points import basis_points
 from mercer.models.loading import load
 from mercer.models.saving import check_saveable, save
@@ -44,9 +44,8 @@ METHODS: dict[type[KernelEstimator], dict[str, str | None]] = {
         "predict_log_proba": None,
         "decision_function": None,
     },
+    KernelRanker: {"predict": None},
 }
-#: What a ranker has.
-ONLY_PREDICT: dict[str, str | None] = {"predict": None}
 #: Packages that predictions depend on, in the versions that the model was saved with.
 PINNED = ("numpy", "scipy", "scikit-learn", "pandas")
 
@@ -118,12 +117,12 @@ class PyfuncModel:
     def __init__(self, model: KernelEstimator) -> None:
         self.model = model
 
-    def predict(self, model_input: Any, params: dict[str, Any] | None = None) -> Any:
+    def predict(self, model_input: object, params: dict[str, Any] | None = None) -> Any:
         """Return the predictions of a method, that of ``params`` or ``predict``."""
         # MLflow adds parameters that were not given, as None or an empty list.
         given = {name: v for name, v in (params or {}).items() if v is not None and np.size(v)}
         method = given.pop("method", "predict")
-        known = METHODS.get(type(self.model), ONLY_PREDICT)
+        known = METHODS[type(self.model)]
         takes = known[check_choice(method, "method", list(known))]
         other = next((name for name in given if name != takes), None)
         if other is not None:
@@ -203,8 +202,26 @@ def signature_of(model: KernelEstimator) -> Any:
     :meth:`mercer.models.mlflow_flavor.PyfuncModel.predict`.
     """
     from mlflow.models import ModelSignature
+    from mlflow.types.schema import AnyType, ColSpec, ParamSchema, ParamSpec, Schema, TensorSpec
 
-    return ModelSignature(_inputs(model), _outputs(model), _parameters(model))
+    types, numbers = column_types(model), np.dtype(np.float64)
+    inputs = [
+        ColSpec(AnyType() if kind == "any" else kind, name, required=True)
+        for name, kind in types.items()
+    ] or [TensorSpec(numbers, (-1, model.n_features_in_))]
+    if isinstance(model, KernelClassifier):
+        kind = model.classes_.dtype
+        output = TensorSpec(np.dtype(object) if kind.kind in "OU" else kind, (-1,))
+    else:
+        targets = model._targets
+        assert isinstance(targets, RegressionTargets)
+        output = TensorSpec(numbers, (-1, targets.outputs) if targets.columns else (-1,))
+    parameters = [ParamSpec("method", "string", "predict")]
+    if isinstance(model, KernelRegressor):
+        parameters.append(ParamSpec("coverage", "double", None))
+        # None must be a scalar.
+        parameters.append(ParamSpec("quantiles", "double", [], shape=(-1,)))
+    return ModelSignature(Schema(inputs), Schema([output]), ParamSchema(parameters))
 
 
 def column_types(model: KernelEstimator) -> dict[str, str]:
@@ -238,40 +255,3 @@ def _type(encoder: ColumnEncoder, values: Array | None) -> str:
     if isinstance(encoder, DateColumn) and encoder.format is None:
         return "datetime"
     return "any"
-
-
-def _inputs(model: KernelEstimator) -> Any:
-    from mlflow.types.schema import AnyType, ColSpec, Schema, TensorSpec
-
-    types = column_types(model)
-    if not types:
-        return Schema([TensorSpec(np.dtype(np.float64), (-1, model.n_features_in_))])
-    return Schema(
-        [
-            ColSpec(AnyType() if kind == "any" else kind, name, required=True)
-            for name, kind in types.items()
-        ]
-    )
-
-
-def _outputs(model: KernelEstimator) -> Any:
-    from mlflow.types.schema import Schema, TensorSpec
-
-    if isinstance(model, KernelClassifier):
-        kind = model.classes_.dtype
-        return Schema([TensorSpec(np.dtype(object) if kind.kind in "OU" else kind, (-1,))])
-    targets = model._targets
-    assert isinstance(targets, RegressionTargets)
-    shape = (-1, targets.outputs) if targets.columns else (-1,)
-    return Schema([TensorSpec(np.dtype(np.float64), shape)])
-
-
-def _parameters(model: KernelEstimator) -> Any:
-    from mlflow.types.schema import ParamSchema, ParamSpec
-
-    parameters = [ParamSpec("method", "string", "predict")]
-    if isinstance(model, KernelRegressor):
-        parameters.append(ParamSpec("coverage", "double", None))
-        # None must be a scalar.
-        parameters.append(ParamSpec("quantiles", "double", [], shape=(-1,)))
-    return ParamSchema(parameters)

@@ -11,7 +11,6 @@ import os
 import platform
 import re
 from inspect import signature
-from typing import Any
 
 import numpy as np
 import scipy
@@ -30,6 +29,7 @@ from mercer.kernels import InMetric
 from mercer.models.card_columns import HEADER, column_rows
 from mercer.models.card_markdown import bar, code, escaped, number, percent, table
 from mercer.models.loading import find_model, load, written_by
+from mercer.models.model_classes import TASKS
 from mercer.models.saving import check_saveable
 from mercer.models.scores import Evaluation, Metric, left_out_scores, new_row_scores
 from mercer.opening.fit_input import FitInput
@@ -106,12 +106,6 @@ treated alike, and when it was fitted.
 - card by mercer {version}, Python {python}, NumPy {numpy}, SciPy {scipy}, scikit-learn {sklearn}
 """
 
-#: What a model does, by its class.
-TASKS: dict[type[KernelEstimator], str] = {
-    KernelClassifier: "classification",
-    KernelRanker: "ranking",
-    KernelRegressor: "regression",
-}
 #: Columns, classes and importances that are listed.
 COLUMNS, CLASSES, IMPORTANCES = 50, 30, 30
 #: Rows of a summary that other sections have, or that say nothing of the model.
@@ -150,11 +144,11 @@ METRICS = {
 
 def model_card(
     model: KernelEstimator | str | os.PathLike[str],
-    X: Any = None,
-    y: Any = None,
+    X: object = None,
+    y: object = None,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
+    qid: object = None,
+    sample_weight: object = None,
     title: str | None = None,
     target: str | None = None,
 ) -> str:
@@ -384,15 +378,15 @@ def _parameters(model: KernelEstimator) -> str:
 
 def _metrics(evaluation: Evaluation) -> str:
     """Return a table of metrics, with the calibration of probabilities below."""
-    outputs = any(output for output, _ in evaluation.metrics)
+    outputs = any(metric.output for metric in evaluation.metrics)
     header = ["Metric", "Value", "95 % interval", "What it is"]
     rows = []
-    for output, metric in evaluation.metrics:
+    for metric in evaluation.metrics:
         known = metric.low < metric.high
         ends = f"{_value(metric, metric.low)} to {_value(metric, metric.high)}" if known else ""
         words = METRICS.get(metric.name, "share of rows; it should be near that percentage")
         row = [metric.name, _value(metric, metric.value), ends or "not available", words]
-        rows.append([output, *row] if outputs else row)
+        rows.append([metric.output, *row] if outputs else row)
     header = ["Output", *header] if outputs else header
     parts = [f"On {evaluation.rows}:", table(header, rows)]
     if evaluation.reliability is not None:
@@ -469,11 +463,8 @@ def _usage(model: KernelEstimator, file: str) -> dict[str, str]:
 
 def _limits(model: KernelEstimator) -> dict[str, str]:
     """Return what follows from how the model was made."""
-    status, kernel, points = (
-        model.fit_.solution.status,
-        model.fit_.basis.kernel_,
-        basis_points(model),
-    )
+    status, points = model.fit_.solution.status, basis_points(model)
+    kernel = model.fit_.basis.kernel_
     if isinstance(kernel, InMetric) and isinstance(kernel.metric.scaling, QuantileScaling):
         beyond = (
             "A value beyond the range of its column in the fit is taken as the end of that range: "

@@ -45,7 +45,7 @@ from mercer.selection import CRITERIA, SizePath
 from mercer.selection.criteria import Scores
 from mercer.solvers import RULES, SOLVERS
 from mercer.storage import Registry
-from mercer.storage.row_multiset import RowMultiset
+from mercer.storage.fingerprints import RowMultiset
 from mercer.targets.class_targets import ClassTargets
 from mercer.targets.number_targets import RegressionTargets, RowTargets
 from mercer.targets.rank_targets import RankTargets
@@ -54,6 +54,12 @@ ESTIMATORS: dict[str, type[KernelEstimator]] = {
     kind.__name__: kind for kind in (KernelClassifier, KernelRanker, KernelRegressor)
 }
 
+#: What each estimator does.
+TASKS: dict[type[KernelEstimator], str] = {
+    KernelClassifier: "classification",
+    KernelRanker: "ranking",
+    KernelRegressor: "regression",
+}
 #: The targets class of each estimator.
 TARGETS: dict[type[KernelEstimator], type[RowTargets]] = {
     KernelClassifier: ClassTargets,

@@ -36,18 +36,13 @@ from mercer.models.graph_builder import (
     Value,
     concat,
 )
-from mercer.models.model_classes import ESTIMATORS
+from mercer.models.loading import with_suffix
+from mercer.models.model_classes import ESTIMATORS, TASKS
 from mercer.storage.files import atomic_path
 from mercer.validation import check_choice
 from mercer.version import VERSION
 
 SUFFIX = ".onnx"
-#: What the estimators do, for the metadata.
-TASKS = {
-    "KernelRegressor": "regression",
-    "KernelClassifier": "classification",
-    "KernelRanker": "ranking",
-}
 
 
 def to_onnx(
@@ -115,8 +110,7 @@ def onnx_path(path: str | os.PathLike[str]) -> Path:
     >>> onnx_path("model").name
     'model.onnx'
     """
-    file = Path(path).expanduser()
-    return file if file.suffix else file.with_name(file.name + SUFFIX)
+    return with_suffix(path, SUFFIX)
 
 
 def _model(estimator: KernelEstimator, dtype: Precision) -> Any:
@@ -149,7 +143,7 @@ def metadata(estimator: KernelEstimator, dtype: str) -> dict[str, str]:
     known = {
         "mercer": VERSION,
         "estimator": type(estimator).__name__,
-        "task": TASKS[type(estimator).__name__],
+        "task": TASKS[type(estimator)],
         "columns": json.dumps(names_of(estimator), ensure_ascii=False),
         "kernel": describe(estimator.kernel_),
         "functions": str(estimator.basis_.size),

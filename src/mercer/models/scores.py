@@ -13,8 +13,8 @@ rows are first added in random groups, whose sums vary as much. A share has the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -52,6 +52,7 @@ class Metric:
     value: float
     low: float = float("nan")
     high: float = float("nan")
+    output: str = ""  # the name of the output, if there are several
 
 
 def resampled(
@@ -165,16 +166,12 @@ ROWS = 65_536
 WRONG_PAIRS = "pairs in the wrong order"
 
 
-#: Metrics with the names of their outputs.
-Named = list[tuple[str, Metric]]
-
-
 @dataclass(frozen=True)
 class Evaluation:
     """Metrics of some rows, by output if there are several."""
 
     rows: str  # which rows, in words
-    metrics: Named
+    metrics: list[Metric]
     notes: list[str] = field(default_factory=list)
     reliability: Reliability | None = None
 
@@ -194,28 +191,27 @@ def left_out_scores(model: KernelEstimator) -> Evaluation | None:
             normal_metric("log loss of pairs", known.log_loss, known.loss_deviation),
         ]
         words = f"{known.n_pairs:,} pairs of rows of one query that were left out"
-        return Evaluation(words, _named(parts))
+        return Evaluation(words, parts)
     return None
 
 
-def _probability_metrics(reliability: Reliability) -> Named:
+def _probability_metrics(reliability: Reliability) -> list[Metric]:
     errors = reliability.standard_errors
     loss, brier, hit = (None, None, 0.0) if errors is None else errors.tolist()
     p = reliability.accuracy
     # Rows that count, if weights differ.
     rows = p * (1 - p) / hit**2 if hit else float(reliability.n_rows)
-    parts = [
+    return [
         share_metric("accuracy", p, rows),
         normal_metric("log loss", reliability.log_loss, loss),
         normal_metric("Brier score", reliability.brier, brier),
         Metric("calibration error", reliability.calibration_error),
     ]
-    return _named(parts)
 
 
-def _named(metrics: Iterable[Metric], output: int = 0, outputs: int = 1) -> Named:
-    """Return metrics with the name of their output, which is empty if there is only one."""
-    return [("" if outputs == 1 else f"output {output}", metric) for metric in metrics]
+def _of_output(metrics: list[Metric], output: int, outputs: int) -> list[Metric]:
+    """Return metrics of one of several outputs, with its name."""
+    return [replace(m, output=f"output {output}") for m in metrics] if outputs > 1 else metrics
 
 
 def _regression_of_fit(model: KernelRegressor) -> Evaluation | None:
@@ -226,7 +222,7 @@ def _regression_of_fit(model: KernelRegressor) -> Evaluation | None:
     coverage = [
         share
         for level, output in product(COVERAGES, range(outputs))
-        for share in _named(_left_out_share(intervals, level, output), output, outputs)
+        for share in _of_output(_left_out_share(intervals, level, output), output, outputs)
     ]
     if rows.count is not None:  # shards sent counts of errors, in units of their local scale
         return _by_criterion(model, coverage)
@@ -239,13 +235,12 @@ def _regression_of_fit(model: KernelRegressor) -> Evaluation | None:
     return Evaluation(f"{words} ({intervals.label})", [*errors, *coverage])
 
 
-def _regression(truth: Array, values: Array, weight: Array) -> Named:
-    outputs = truth.shape[1]
-    return [
-        named
-        for at in range(outputs)
-        for named in _named(regression_metrics(truth[:, at], values[:, at], weight), at, outputs)
-    ]
+def _regression(truth: Array, values: Array, weight: Array) -> list[Metric]:
+    found: list[Metric] = []
+    for at in range(truth.shape[1]):
+        metrics = regression_metrics(truth[:, at], values[:, at], weight)
+        found += _of_output(metrics, at, truth.shape[1])
+    return found
 
 
 def _left_out_share(intervals: Intervals, level: float, output: int) -> list[Metric]:
@@ -260,7 +255,7 @@ def _left_out_share(intervals: Intervals, level: float, output: int) -> list[Met
     return [share_metric(coverage_name(level), share, counted)]
 
 
-def _by_criterion(model: KernelRegressor, others: Named) -> Evaluation | None:
+def _by_criterion(model: KernelRegressor, others: list[Metric]) -> Evaluation | None:
     """Return the error by which alpha or the steps were chosen, for want of left-out rows."""
     chosen = _chosen_by(model)
     if chosen is None:
@@ -273,7 +268,7 @@ def _by_criterion(model: KernelRegressor, others: Named) -> Evaluation | None:
         metric = Metric("RMSE", metric.value, float(low), float(high))
     several = ", added over outputs" if model._targets.outputs > 1 else ""
     rows = f"rows that were left out to choose alpha or steps ({label}{several})"
-    return Evaluation(rows, [*_named([metric]), *others])
+    return Evaluation(rows, [metric, *others])
 
 
 def _chosen_by(model: KernelRegressor) -> tuple[float, Array | None, str] | None:
@@ -356,26 +351,27 @@ def new_row_scores(model: KernelEstimator, given: FitInput) -> Evaluation:
     truth = targets.encode(rows.y, 0)[rows.known] * targets.scale + targets.origin
     if not isinstance(model, KernelRegressor):
         ranked, more = _ranking_metrics(truth[:, 0], values[:, 0], rows)
-        return Evaluation(words, _named(ranked), notes + more)
+        return Evaluation(words, ranked, notes + more)
     errors = _regression(truth, values, rows.weight)
     return Evaluation(words, errors + _coverage(model, rows, truth), notes)
 
 
-def _class_metrics(logs: Array, codes: Array, weight: Array, reliability: Reliability) -> Named:
+def _class_metrics(
+    logs: Array, codes: Array, weight: Array, reliability: Reliability
+) -> list[Metric]:
     P, at = np.exp(logs), np.arange(len(codes))
     hit = np.zeros_like(P)
     hit[at, codes] = 1.0
     squares = ((P - hit) ** 2).sum(axis=1) / (2 if P.shape[1] == 2 else 1)
     means = mean_metrics({"log loss": -logs[at, codes], "Brier score": squares}, weight)
-    parts = [
+    return [
         share_metric("accuracy", reliability.accuracy, effective_rows(weight)),
         *means,
         Metric("calibration error", reliability.calibration_error),
     ]
-    return _named(parts)
 
 
-def _coverage(model: KernelRegressor, rows: GivenRows, truth: Array) -> Named:
+def _coverage(model: KernelRegressor, rows: GivenRows, truth: Array) -> list[Metric]:
     """Return the share of given rows in their intervals, as far as there are such."""
     intervals = model.fit_.intervals
     if intervals is None:
@@ -386,13 +382,13 @@ def _coverage(model: KernelRegressor, rows: GivenRows, truth: Array) -> Named:
         return []
     ends = model.predict_interval(rows.source, levels)[rows.known]
     ends = ends.reshape(len(truth), 2, len(levels), outputs)
-    counted, metrics = effective_rows(rows.weight), Named()
+    counted, metrics = effective_rows(rows.weight), list[Metric]()
     for place, level in enumerate(levels):
         low, high = ends[:, 0, place], ends[:, 1, place]
         inside = rows.weight @ ((low <= truth) & (truth <= high)) / rows.weight.sum()
         for output in range(outputs):
             metric = share_metric(coverage_name(level), float(inside[output]), counted)
-            metrics += _named([metric], output, outputs)
+            metrics += _of_output([metric], output, outputs)
     return metrics
 
 

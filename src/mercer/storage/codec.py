@@ -266,7 +266,7 @@ def _as_dtype(array: Array, dtype: Json, name: str) -> Array:
     raise DamagedFileError(f"{name} is not an array of {dtype!r}")
 
 
-def save_value(value: Any, path: Path, registry: Registry, file: str, owner: str = "") -> None:
+def save_value(value: object, path: Path, registry: Registry, file: str, owner: str = "") -> None:
     """Write one value and its arrays to a file; ``owner`` says what the value belongs to."""
     encoder = Encoder(registry, file)
     document = {"value": encoder.value(value, "value")}

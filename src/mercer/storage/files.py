@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
 
 
 @contextmanager
@@ -74,7 +73,7 @@ def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
             write(partial[path])
 
 
-def write_json(content: Any, path: Path) -> None:
+def write_json(content: object, path: Path) -> None:
     """Write strict JSON: UTF-8, without NaN or infinity."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")

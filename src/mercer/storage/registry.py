@@ -46,7 +46,7 @@ def parameter_names(cls: type[Any]) -> list[str]:
     return names
 
 
-def parameters(value: Any) -> dict[str, Any]:
+def parameters(value: object) -> dict[str, Any]:
     """Return the constructor arguments of ``value`` by name, one level deep."""
     return {name: getattr(value, name) for name in parameter_names(type(value))}
 
@@ -100,7 +100,7 @@ class Registry:
             raise DamagedFileError(f"{name}: {error}") from error
 
 
-def _is(value: Any, kind: Any) -> bool:
+def _is(value: object, kind: Any) -> bool:
     # In Python, True and False are integers; in a file they must not be.
     return isinstance(value, kind) and (not isinstance(value, bool) or kind in (bool, object))
 

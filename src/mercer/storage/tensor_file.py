@@ -279,7 +279,7 @@ def _not_safetensors(what: str) -> DamagedFileError:
 # Checksums.
 
 
-def array_checksum(name: str, dtype: str, shape: Sequence[int], content: Any) -> str:
+def array_checksum(name: str, dtype: str, shape: Sequence[int], content: object) -> str:
     """Return the checksum of an array: its name, dtype, shape and little-endian bytes.
 
     >>> one = array_checksum("a", "U8", (2,), b"xy")
@@ -324,7 +324,7 @@ def _whole(document: str, arrays: Mapping[str, str]) -> str:
     return str(_hash(_canonical([document, sorted(arrays.items())])).hexdigest())
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: object) -> bytes:
     # Escapes in place of other characters: half a surrogate pair has bytes too.
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
 
