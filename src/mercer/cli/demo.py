@@ -17,13 +17,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from mercer.cli.drawing import FAINT, INK, save_figure, styled
 from mercer.cli.output import columns, facts, peak_text, stderr, stdout
-from mercer.cli.writing import check_output
+from mercer.cli.writing import check_output, save_figure
 from mercer.contracts import Array
+from mercer.style import BLUE, INK, ORANGE, PURPLE, Axes, styled
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
@@ -126,7 +125,8 @@ def _comparison(results: dict[str, dict[str, Any]]) -> Any:
     )
 
 
-COLORS = {"mercer": "#0b6e99", "nystroem": "#d9822b", "exact": "#8a5aab"}
+COLORS = {"mercer": BLUE, "nystroem": ORANGE, "exact": PURPLE}
+LINES = "#d5dbe1"
 TICKS = (1, 1.5, 2, 3, 5, 7)
 
 
@@ -206,7 +206,7 @@ def _draw_path(axes: Axes, result: dict[str, Any]) -> None:
     axes.set_xlabel("alpha")
     axes.set_ylabel("mean squared error, all classes together")
     axes.set_title(f"Choosing alpha by {result['criterion']}", loc="left")
-    axes.grid(color=FAINT, linewidth=0.8)
+    axes.grid(color=LINES, linewidth=0.8)
     axes.set_axisbelow(True)
 
 
@@ -253,7 +253,7 @@ def _draw_letters(axes: Axes, result: dict[str, Any]) -> None:
     axes.tick_params(length=0)
     axes.set_xticks(np.arange(-0.5, len(names)), minor=True)
     axes.set_yticks(np.arange(-0.5, len(names)), minor=True)
-    axes.grid(which="minor", color=FAINT, linewidth=0.8)
+    axes.grid(which="minor", color=LINES, linewidth=0.8)
     axes.tick_params(which="minor", length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel("predicted")

@@ -9,14 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mercer.cli.building import build_estimator
 from mercer.cli.column_looks import ColumnLook, draw_columns, look_at
-from mercer.cli.drawing import PICTURES
 from mercer.cli.options import Json, TableOptions, Task, with_groups
 from mercer.cli.output import as_options, facts, note, print_json, stdout, words
 from mercer.cli.reading import Reading, on_disk, open_table
-from mercer.cli.task import DoubtfulTask, decide_task
-from mercer.cli.writing import check_output
+from mercer.cli.task import ESTIMATORS, DoubtfulTask, decide_task
+from mercer.cli.writing import PICTURES, check_output
 from mercer.columns import TableEncoder
 from mercer.columns.learning import learned_encoders
 from mercer.columns.table_sums import TableSums, sums_of_rows
@@ -112,7 +110,7 @@ def _task(source: RowSource, task: str) -> tuple[str | None, str, Any]:
         kind, why = decide_task(source, task)
     except DoubtfulTask as doubt:
         return None, str(doubt), NoTargets()
-    return kind, why, build_estimator(kind)._kind().of_source(source)
+    return kind, why, ESTIMATORS[kind]()._kind().of_source(source)
 
 
 def _is_table(source: RowSource) -> bool:

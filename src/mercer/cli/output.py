@@ -179,36 +179,38 @@ def warnings_as_lines() -> Iterator[None]:
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     """Return a table of two columns."""
-    table = Table(title=_title(title), box=SIMPLE_HEAD, show_header=False, title_justify="left")
+    table = _titled(title, show_header=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(Text(visible(name)), Text(visible(value)))
-    return table
-
-
-def _title(title: str) -> Text:
-    # As text, since brackets in the name of a file are no markup.
-    return Text(visible(title), style="table.title")
+    return _filled(table, rows)
 
 
 def columns(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table whose first column is text and whose others are numbers."""
-    table = Table(title=_title(title), box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    table = _titled(title)
     for number, name in enumerate(header):
         table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
-    return table
+    return _filled(table, rows)
 
 
 def words(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table of text."""
-    table = Table(title=_title(title), box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    table = _titled(title)
     for name in header:
         table.add_column(name, overflow="fold")
+    return _filled(table, rows)
+
+
+def _titled(title: str, show_header: bool = True) -> Table:
+    # As text, since brackets in the name of a file are no markup.
+    shown = Text(visible(title), style="table.title")
+    style: dict[str, Any] = {"box": SIMPLE_HEAD, "title_justify": "left", "header_style": "cyan"}
+    return Table(title=shown, show_header=show_header, **style)
+
+
+def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
     for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
+        table.add_row(*(Text(visible(value)) for value in row))
     return table
 
 
