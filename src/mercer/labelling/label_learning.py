@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import clone
 
-from mercer.contracts import Array
+from mercer.contracts import Array, Rows
 from mercer.estimators import KernelClassifier, KernelRegressor
 from mercer.labelling.label_values import CLASSIFICATION
 from mercer.labelling.row_labels import rows_of
@@ -149,7 +149,7 @@ class LabelledRows:
     independent ones.
     """
 
-    X: Any
+    X: Rows
     y: Array
     weight: Array
     count: Array
@@ -226,7 +226,7 @@ def _wrong(fitted: Any, size: float) -> tuple[float, float]:
     return share, float(np.sqrt(share * (1 - share) / size))
 
 
-def guesses(model: Model, X: Any) -> list[dict[str, Any]]:
+def guesses(model: Model, X: Rows) -> list[dict[str, Any]]:
     """Return what a model expects of rows, and how sure it is.
 
     For classes, that is the probability of each; for numbers, the prediction with an interval and

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,12 +25,7 @@ from mercer.labelling.pool_draws import (
     random_draws_of_pool,
 )
 from mercer.labelling.pool_penalty import facts_for
-from mercer.labelling.pool_rows import (
-    NoTargets,
-    open_pool,
-    placed,
-    pooled_shard,
-)
+from mercer.labelling.pool_rows import NoTargets, open_pool, placed, pooled_shard
 from mercer.labelling.pool_scores import PoolDimension, PoolScores, pool_request, score_pool
 from mercer.opening.encoding import encoder_of, has_other_columns, with_learned_columns
 from mercer.opening.inputs import Features, InputOptions, unchanged_on_error
@@ -193,9 +189,9 @@ class ImportanceLabeller(BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any = None,
+        y: object = None,
         pilot: tuple[Any, Any] | None = None,
-        labelled: Any = None,
+        labelled: ArrayLike | None = None,
     ) -> Self:
         """Compute the scores of a pool and draw the first round.
 
@@ -234,7 +230,7 @@ class ImportanceLabeller(BaseEstimator):
                     f"budget must be at most the {source.n_rows} rows of the pool, got "
                     f"{self.budget}: to label all rows, no labeller is needed"
                 )
-            known = check_labelled(self, labelled, source.n_rows)
+            known = check_labelled(self.sampling, self.budget, labelled, source.n_rows)
             wanted = Wanted(self.budget + len(known), known, self.candidates, self.memory_limit)
             with placed(self, source) as rows:
                 found, self._draws = self._scored(rows, rng, wanted, draws)

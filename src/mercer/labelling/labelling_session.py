@@ -95,7 +95,7 @@ class LabellingSession:
 
     def __init__(
         self,
-        pool: Any,
+        pool: object,
         path: str | os.PathLike[str],
         budget: int = 100,
         *,
@@ -191,7 +191,7 @@ class LabellingSession:
             "id_name": sheet.drawn.id_name,
             "columns": self._view.columns(sheet, at),
             "pictures": self._view.pictures(sheet, at),
-            "guess": self.learning.guess(row),
+            "guess": self.learning.guesses.get(row),
         }
 
     def _waiting(self) -> str:
@@ -307,6 +307,8 @@ class SessionLearning:
         The number of labels that the model has seen; 0 if there is none.
     trouble : str or None
         Why the last fit failed.
+    guesses : dict
+        What the model expects of each row without a label, by id.
     """
 
     def __init__(
@@ -315,7 +317,7 @@ class SessionLearning:
         self._book, self._pool, self._every, self._target = book, pool, every, target_error
         self._model: Model | None = None
         self._features: tuple[int, Any] = (0, None)
-        self._guesses: dict[str, dict[str, Any]] = {}
+        self.guesses: dict[str, dict[str, Any]] = {}
         self.changes = every  # a session that goes on fits at once
         self.fitted_labels = 0
         self.trouble: str | None = None
@@ -372,7 +374,7 @@ class SessionLearning:
         at = np.array([i for i, label in enumerate(sheet.labels) if label is None], dtype=int)
         found = guesses(model, rows_of(self._rows(sheet), at)) if len(at) else []
         ids = [sheet.drawn.ids[i] for i in at]
-        self._guesses = dict(zip(ids, found, strict=True))
+        self.guesses = dict(zip(ids, found, strict=True))
 
     def _rows(self, sheet: Sheet) -> Any:
         """Return the features of all rows of a sheet, read once a round."""
@@ -380,10 +382,6 @@ class SessionLearning:
             rows: Array = np.asarray(sheet.drawn.rows)
             self._features = len(rows), self._pool.take(rows)
         return self._features[1]
-
-    def guess(self, row: str) -> dict[str, Any] | None:
-        """Return what the model expects of a row."""
-        return self._guesses.get(row)
 
     @property
     def needed(self) -> LabelsNeeded | None:

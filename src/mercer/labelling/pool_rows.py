@@ -21,7 +21,7 @@ from mercer.rows.shards import Shard, cut
 from mercer.targets.number_targets import RegressionTargets
 
 
-def open_pool(options: InputOptions, X: Any, y: Any) -> tuple[RowSource, Features]:
+def open_pool(options: InputOptions, X: Any, y: object) -> tuple[RowSource, Features]:
     """Return the pool of a labeller as a source; y may name a column that is not a feature."""
     if isinstance(X, RowSource):
         source = X

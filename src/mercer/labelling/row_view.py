@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array, Rows
+from mercer.kernels.kernel import dense
 from mercer.labelling.label_pool import LabelPool
 from mercer.labelling.sheet import Sheet
 from mercer.rows.table import Table
@@ -119,7 +120,7 @@ class RowView:
         return read_picture(str(sheet.shown[column][at]), self._folder)
 
 
-def shown_value(value: Any) -> dict[str, Any]:
+def shown_value(value: object) -> dict[str, Any]:
     """Return a value as text, and what kind of value it is.
 
     >>> shown_value(0.1 + 0.2), shown_value("a"), shown_value(None)
@@ -276,8 +277,4 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 def numbers_of(rows: Table | Rows) -> Array:
     """Return rows of a source as an array of numbers."""
-    if isinstance(rows, Table):
-        rows = rows.numbers()
-    if hasattr(rows, "toarray"):
-        rows = rows.toarray()
-    return np.asarray(rows, dtype=float)
+    return dense(rows.numbers() if isinstance(rows, Table) else rows)
