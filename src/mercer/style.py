@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
     import matplotlib.axes
     from matplotlib.figure import Figure
@@ -87,6 +89,39 @@ def grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
     """Draw faint lines below the data."""
     axes.grid(color=FAINT, linewidth=0.8, axis=axis)
     axes.set_axisbelow(True)
+
+
+def finish(
+    axes: Axes,
+    xlabel: str,
+    ylabel: str,
+    name: str | None = None,
+    lines: Literal["both", "x", "y"] = "both",
+) -> None:
+    """Name the axes and the plot, and draw faint lines and thin spines."""
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    grid(axes, axis=lines)
+    dress(axes)
+    if name is not None:
+        axes.set_title(name, loc="left")
+
+
+def finish_curve(
+    axes: Axes, sizes: Iterable[float], xlabel: str, ylabel: str, name: str | None
+) -> None:
+    """Finish the plot of a falling error against sizes, which a logarithmic axis shows."""
+    axes.set_xscale("log")
+    at = list(sizes)
+    axes.set_xticks(at, [f"{size:,.0f}" for size in at])
+    axes.minorticks_off()
+    finish(axes, xlabel, ylabel, name)
+    axes.legend(loc="upper right", frameon=False, fontsize="small")  # where the curve is not
+
+
+def is_wide(axes: Axes) -> bool:
+    """Return whether positive curves differ so much that their axis should be logarithmic."""
+    shown = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.lines])
+    return bool(shown.min(initial=np.inf) > 0 and shown.max() > WIDE * shown.min())
 
 
 def legend_above(axes: Axes, entries: dict[str, Any], name: str | None, room: float = ROOM) -> None:

@@ -108,20 +108,14 @@ class MetricDisplay:
         names = getattr(estimator, "feature_names_in_", None)
         columns = estimator.columns_
         matrix = estimator.metric_
-        if (
-            columns is not None and matrix is not None and np.ndim(matrix) == 2
-        ):  # directions are of encoded columns
+        directed = matrix is not None and np.ndim(matrix) == 2
+        if columns is not None and directed:  # directions are of encoded columns
             importances = importances_of(estimator.fit_)
             names = names if columns.encoding_.is_identity else columns.encoding_.feature_names
         search = estimator.fit_.search
         if name is None and search is not None:
             name = f"metric: {search.describe()}".replace("; ", "\n")
-        display = cls(
-            importances=importances,
-            feature_names=names,
-            matrix=matrix,
-            name=name,
-        )
+        display = cls(importances=importances, feature_names=names, matrix=matrix, name=name)
         return display.plot(max_features, ax)
 
     def plot(self, max_features: int = 20, ax: Any = None) -> Self:
