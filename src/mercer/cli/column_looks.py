@@ -84,7 +84,7 @@ def frequent(sums: LevelSums) -> list[str]:
     return [str(level) for level in sums.levels[order]]
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value as short text.
 
     >>> shown(0.123456789), len(shown("a" * 40)), shown(452600.0), shown(12.0)

@@ -312,7 +312,9 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return flat
 
 
-def _option(name: str, default: Any, types: dict[str, Any], panel: str | None = None) -> Parameter:
+def _option(
+    name: str, default: object, types: dict[str, Any], panel: str | None = None
+) -> Parameter:
     """Return an option of the command line; ``panel`` is its part of the help."""
     hint = types[name]
     if panel is not None:

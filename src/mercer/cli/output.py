@@ -132,7 +132,7 @@ def _line(word: str, style: str, message: str) -> None:
     stderr().print(text, soft_wrap=True)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print a JSON value on stdout: UTF-8, null for NaN and infinity.
 
     Control characters that JSON allows are escaped too, which is the same JSON.
@@ -141,7 +141,7 @@ def print_json(value: Any) -> None:
     sys.stdout.write(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return arrays as lists, and numbers of NumPy as those of Python.
 
     >>> plain({"a": np.arange(2), "b": float("nan"), "c": np.True_})

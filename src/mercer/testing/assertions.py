@@ -21,7 +21,7 @@ from mercer.kernels import Gaussian, Kernel
 from mercer.solvers import BaseSolver
 
 
-def named(part: Any) -> str:
+def named(part: object) -> str:
     """Return what messages call a part: the name of its class.
 
     >>> named(3.0)
