@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.cli.output import as_options
 from mercer.cli.writing import save_figure
-from mercer.columns.column_encoders import ColumnEncoder, DateColumn, NumberColumn
+from mercer.columns.column_encoders import ColumnEncoder, DateColumn, NumberColumn, QuantityColumn
 from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
 from mercer.columns.table_sums import TableSums
 from mercer.columns.text_dates import parse_dates, preferred_format
@@ -57,7 +57,7 @@ def look_at(name: str, sums: TableSums, encoder: ColumnEncoder) -> ColumnLook:
     column, sample = sums.columns[name], sums.sample.columns[name]
     words, width = as_options(encoder.describe()), len(encoder.names(name))
     if column.gaps and width:
-        marked = getattr(encoder, "indicator", False)
+        marked = isinstance(encoder, QuantityColumn) and encoder.indicator
         words += "; gaps are filled" + (", with an indicator" if marked else "")
     kind, levels, ends = "text", None, (None, None)  # type: str, int | None, tuple[Any, Any]
     if isinstance(column, NumberSums):

@@ -205,7 +205,9 @@ def fit(
         estimator._notes = _notes(target, scores)
         written = save(estimator, out)
     if as_json:
-        print_json(_record(estimator, kind, why, target, scores, written))
+        test = None if scores is None else scores.record()
+        about = {"task": kind, "reason": why, "target": target, **record(estimator)}
+        print_json({**about, "test": test, "model": str(written)})
         return
     shown = [("task", f"{kind} ({why})"), *chosen(estimator), peak_row()]
     shown += [] if scores is None else scores.table()
@@ -218,25 +220,6 @@ def _notes(target: str | None, scores: PlainScores | None) -> dict[str, str]:
     """Return what the model file says of the fit besides the model."""
     named = {} if target is None else {"target": target}
     return named | ({} if scores is None else dict(scores.table()))
-
-
-def _record(
-    model: KernelEstimator,
-    task: str,
-    why: str,
-    target: str | None,
-    scores: PlainScores | None,
-    written: Path,
-) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
-    return {
-        "task": task,
-        "reason": why,
-        "target": target,
-        **record(model),
-        "test": None if scores is None else scores.record(),
-        "model": str(written),
-    }
 
 
 def _show_details(model: KernelEstimator) -> None:

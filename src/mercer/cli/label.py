@@ -26,7 +26,7 @@ from mercer.cli.options import (
     split_names,
     with_groups,
 )
-from mercer.cli.output import facts, file_text, note, stdout
+from mercer.cli.output import facts, file_text, note, second_rows, stdout
 from mercer.cli.writing import check_output, without_ending
 from mercer.estimators.summary import describe, table_rows
 from mercer.labelling import (
@@ -303,8 +303,7 @@ def _rows_of(sheet: Sheet, pool: LabelPool) -> list[tuple[str, str]]:
 
 def _summary(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> list[tuple[str, str]]:
     """Return what was drawn, and how, as rows of a table."""
-    rounds, seconds = sheet.drawn.rounds, labeller.seconds_
-    size, rows = _rows_of(sheet, pool)
+    rounds, (size, rows) = sheet.drawn.rounds, _rows_of(sheet, pool)
     draws = f"{labeller.n_draws_:,}"
     if len(rounds) > 1:
         draws += f" in {len(rounds)} rounds: {', '.join(f'{number:,}' for number in rounds)}"
@@ -324,8 +323,7 @@ def _summary(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> lis
         ("draws", draws),
         rows,
         *worth,
-        ("seconds", f"{sum(seconds.values()):.2f}"),
-        *((f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()),
+        *second_rows(labeller.seconds_),
     ]
 
 

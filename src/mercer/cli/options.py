@@ -296,7 +296,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         if is_dataclass(hint):
             groups[parameter.name] = hint
             types = get_type_hints(hint, include_extras=True)
-            panel = getattr(hint, "panel", None)
+            panel = groups[parameter.name].panel
             options += [_option(field.name, field.default, types, panel) for field in fields(hint)]
         else:
             options.append(_option(parameter.name, parameter.default, hints))

@@ -218,10 +218,13 @@ def chosen(model: KernelEstimator) -> list[tuple[str, str]]:
     """Return what a fit chose, and the seconds of its stages in rows of their own."""
     summary = model.summary().rows
     rows = [(name, as_options(value)) for name, value in summary if name != "time"]
-    seconds = model.fit_.seconds
-    rows.append(("seconds", f"{sum(seconds.values()):.2f}"))
-    rows += [(f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()]
-    return rows
+    return [*rows, *second_rows(model.fit_.seconds)]
+
+
+def second_rows(seconds: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Return the seconds of all stages together, and of each, as rows of a table."""
+    stages = [(f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()]
+    return [("seconds", f"{sum(seconds.values()):.2f}"), *stages]
 
 
 def record(model: KernelEstimator) -> dict[str, Any]:

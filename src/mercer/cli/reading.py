@@ -209,10 +209,7 @@ def typed(values: list[str], dialect: Dialect) -> list[Any]:
     ([7, None, 12], ['007', '012'])
     """
     plain = [None if value.strip() in GAPS else value for value in values]
-    if dialect.decimal == ",":
-        numbers = [value if value is None else value.replace(",", ".") for value in plain]
-    else:
-        numbers = plain
+    numbers = [value if value is None else value.replace(dialect.decimal, ".") for value in plain]
     for form, kind in ((WHOLE, int), (DECIMAL, float)):
         if all(value is None or form.fullmatch(value.strip()) for value in numbers):
             return [value if value is None else kind(value) for value in numbers]

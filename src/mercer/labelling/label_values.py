@@ -168,7 +168,7 @@ def as_shown(column: Sequence[str], decimal: str = ".") -> list[Any]:
     """
     shown: list[Any] = []
     for text in map(str.strip, column):
-        value = as_number(text if decimal == "." else text.replace(decimal, "."))
+        value = as_number(text.replace(decimal, "."))
         if text in GAP_WORDS:
             shown.append(None)
         elif not np.isfinite(value) or re.match(r"[-+]?0\d", text):  # a postal code, say

@@ -338,24 +338,18 @@ class SessionLearning:
         with threadpool_limits(limits=1):  # the page is to answer meanwhile
             try:
                 if self.due or (at_end and self.changes):
-                    self._fit(sheet, task.target, default_model(task.kind), most_weight)
+                    self._fit(sheet, task, most_weight)
                 if self._model is not None:
                     self._expect(sheet, self._model)
             except UNFIT as error:
                 self.trouble = " ".join(str(error).split())
 
-    def _fit(
-        self,
-        sheet: Sheet,
-        target: Callable[[list[Any]], Array],
-        model: Model,
-        most_weight: float | None,
-    ) -> None:
+    def _fit(self, sheet: Sheet, task: LabelTask, most_weight: float | None) -> None:
         changes, drawn = self.changes, sheet.drawn
         at = np.array([i for i, label in enumerate(sheet.labels) if label is not None], dtype=int)
         rows = LabelledRows(
             rows_of(self._rows(sheet), at),
-            target([sheet.labels[i] for i in at]),
+            task.target([sheet.labels[i] for i in at]),
             np.asarray(drawn.weights)[at],
             np.asarray(drawn.counts)[at],
             most_weight,
@@ -363,7 +357,7 @@ class SessionLearning:
         if not rows.enough:
             return
         try:
-            self._model, point = learn(model, rows)
+            self._model, point = learn(default_model(task.kind), rows)
         finally:
             self.changes -= changes
         self.trouble, self.fitted_labels = None, len(at)
