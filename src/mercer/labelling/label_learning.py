@@ -180,18 +180,18 @@ def uniform_part(rows: LabelledRows, rng: np.random.Generator) -> LabelledRows:
     return rows.part(at, kept[at])
 
 
-def default_model(task: str, seed: int = 0) -> Model:
+def default_model(task: str) -> Model:
     """Return the model of a task. Of weights only their ratios count, as rounds are unfinished."""
     made = KernelClassifier if task == CLASSIFICATION else KernelRegressor
-    return made(weight_type="relative", random_state=seed)
+    return made(weight_type="relative", random_state=0)
 
 
-def learn(model: Model, rows: LabelledRows, seed: int = 0) -> tuple[Model, CurvePoint]:
+def learn(model: Model, rows: LabelledRows) -> tuple[Model, CurvePoint]:
     """Fit a clone of a model to labelled rows; return it with its point of the curve."""
     fitted, (error, deviation) = _left_out(model, rows)
     if rows.most is None:
         return fitted, CurvePoint(len(rows.y), error, deviation)
-    rng = np.random.default_rng([seed, len(rows.y)])
+    rng = np.random.default_rng([0, len(rows.y)])
     parts = [uniform_part(rows, rng) for _ in range(REPEATS)]
     if not all(part.enough for part in parts):
         return fitted, CurvePoint(len(rows.y), error, deviation)
