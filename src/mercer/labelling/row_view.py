@@ -248,8 +248,6 @@ def pixel_shape(shape: str) -> tuple[int, ...]:
     >>> pixel_shape("28x20"), pixel_shape("8x8x3")
     ((28, 20), (8, 8, 3))
     """
-    if not is_pixel_shape(shape):
-        raise ValueError(f"the size of an image must be as in 28x28 or 28x28x3, got {shape!r}")
     sizes = tuple(int(size) for size in shape.split("x"))
     if 0 in sizes or np.prod(sizes) > MOST_PIXELS:
         raise ValueError(f"an image must have from 1 to {MOST_PIXELS:,} pixels, got {shape}")
