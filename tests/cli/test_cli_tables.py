@@ -248,7 +248,7 @@ def test_help_has_groups_and_examples(run):
 
 @pytest.mark.parametrize("holdout", [(), ("--holdout", 0.5)])
 def test_an_infinite_value_is_found_by_its_line(holdout, run, table, monkeypatch):
-    monkeypatch.setattr("mercer.cli.infinity.ROWS", 16)  # it is not in the first block
+    monkeypatch.setattr("mercer.cli.reading.SCANNED", 16)  # it is not in the first block
     lines = Path("houses.csv").read_text(encoding="utf-8").splitlines()
     code, _, rest = lines[41].split(",", 2)
     lines[41] = f"{code},inf,{rest}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Any
 
 NEEDED = ("typer", "rich")
 
@@ -23,7 +22,7 @@ def main() -> None:
     app()
 
 
-def write_utf8(*streams: Any) -> None:
+def write_utf8(*streams: object) -> None:
     """Write UTF-8 to pipes and files, as on other systems.
 
     Windows has an encoding of each country there, which not every label or column name fits into.

@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mercer.cli.drawing import INK, save_figure, styled
 from mercer.cli.output import as_options
-from mercer.columns.column_encoders import ColumnEncoder, DateColumn, NumberColumn
+from mercer.cli.writing import save_figure
+from mercer.columns.column_encoders import ColumnEncoder, DateColumn, NumberColumn, QuantityColumn
 from mercer.columns.column_statistics import DateSums, LevelSums, NumberSums
 from mercer.columns.table_sums import TableSums
 from mercer.columns.text_dates import parse_dates, preferred_format
 from mercer.columns.text_numbers import parse_numbers, preferred
 from mercer.contracts import Array
 from mercer.rows.table import Coded
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from mercer.style import BLUE, INK, Axes, styled
 
 #: Examples of each column, and how long text may be.
 EXAMPLES, LONGEST = 3, 24
@@ -59,7 +57,7 @@ def look_at(name: str, sums: TableSums, encoder: ColumnEncoder) -> ColumnLook:
     column, sample = sums.columns[name], sums.sample.columns[name]
     words, width = as_options(encoder.describe()), len(encoder.names(name))
     if column.gaps and width:
-        marked = getattr(encoder, "indicator", False)
+        marked = isinstance(encoder, QuantityColumn) and encoder.indicator
         words += "; gaps are filled" + (", with an indicator" if marked else "")
     kind, levels, ends = "text", None, (None, None)  # type: str, int | None, tuple[Any, Any]
     if isinstance(column, NumberSums):
@@ -86,7 +84,7 @@ def frequent(sums: LevelSums) -> list[str]:
     return [str(level) for level in sums.levels[order]]
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value as short text.
 
     >>> shown(0.123456789), len(shown("a" * 40)), shown(452600.0), shown(12.0)
@@ -132,7 +130,7 @@ def _first(values: list[Any]) -> list[Any]:
 
 #: Panels of a picture, panels in a row, and bars of a panel.
 MOST, ACROSS, BARS = 30, 4, 6
-COLOR, LEFT_OUT = "#0b6e99", "#b8c2cc"
+LEFT_OUT = "#b8c2cc"
 
 
 def draw_columns(columns: list[ColumnLook], sums: TableSums, label: str, out: Path) -> None:
@@ -159,7 +157,7 @@ def draw_columns(columns: list[ColumnLook], sums: TableSums, label: str, out: Pa
 
 def _draw(axes: Axes, column: ColumnLook, sums: TableSums) -> None:
     """Draw one column."""
-    color = COLOR if column.width else LEFT_OUT
+    color = BLUE if column.width else LEFT_OUT
     values = _values(column, sums)
     known = sums.columns[column.name]
     if values is not None and len(values):
@@ -195,7 +193,7 @@ def _bars(axes: Axes, sums: LevelSums, color: str) -> None:
     if len(order) > len(top):
         names.append(f"{len(order) - len(top):,} others")
         sizes.append(sum(counts.values()) - sum(sizes))
-        colors.append("#7fb2c9" if color == COLOR else color)
+        colors.append("#7fb2c9" if color == BLUE else color)
     axes.barh(range(len(names)), sizes, color=colors)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()

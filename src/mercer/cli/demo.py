@@ -17,13 +17,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from mercer.cli.drawing import FAINT, INK, save_figure, styled
 from mercer.cli.output import columns, facts, peak_text, stderr, stdout
-from mercer.cli.writing import check_output
+from mercer.cli.writing import check_output, save_figure
 from mercer.contracts import Array
+from mercer.style import BLUE, INK, ORANGE, PURPLE, Axes, styled
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.gridspec import SubplotSpec
 
@@ -78,7 +77,7 @@ def demo(
             f"KernelRidge was fitted to the first {results['exact']['rows']:,} rows only: its time "
             f"grows with the cube of the rows, its memory with the square."
         )
-    draw(results, TITLES, size["components"], out)
+    draw(results, size["components"], out)
     console.print(f"Picture written to {out}", soft_wrap=True)
 
 
@@ -126,19 +125,18 @@ def _comparison(results: dict[str, dict[str, Any]]) -> Any:
     )
 
 
-COLORS = {"mercer": "#0b6e99", "nystroem": "#d9822b", "exact": "#8a5aab"}
+COLORS = {"mercer": BLUE, "nystroem": ORANGE, "exact": PURPLE}
+LINES = "#d5dbe1"
 TICKS = (1, 1.5, 2, 3, 5, 7)
 
 
-def draw(
-    results: dict[str, dict[str, Any]], titles: dict[str, str], components: int, out: Path
-) -> None:
+def draw(results: dict[str, dict[str, Any]], components: int, out: Path) -> None:
     """Draw the results of the demo and write the picture to a file."""
     with styled() as Figure:
         figure = Figure(figsize=(16, 5.4), facecolor="white")
         figure.set_layout_engine("constrained", w_pad=0.15, wspace=0.04)
         cells = figure.add_gridspec(1, 3, width_ratios=[1.2, 1, 1.05])
-        _draw_cost(figure, cells[0], results, titles)
+        _draw_cost(figure, cells[0], results)
         _draw_path(figure.add_subplot(cells[1]), results["mercer"])
         _draw_letters(figure.add_subplot(cells[2]), results["mercer"])
         result = results["mercer"]
@@ -152,9 +150,7 @@ def draw(
         save_figure(figure, out)
 
 
-def _draw_cost(
-    figure: Figure, cell: SubplotSpec, results: dict[str, dict[str, Any]], titles: dict[str, str]
-) -> None:
+def _draw_cost(figure: Figure, cell: SubplotSpec, results: dict[str, dict[str, Any]]) -> None:
     """Accuracy, time and memory: a group of bars each, from zero."""
     measures: list[tuple[str, Callable[[dict[str, Any]], float], Callable[[float], str]]] = [
         ("Test accuracy", lambda result: 100 * result["accuracy"], lambda value: f"{value:.2f} %"),
@@ -166,7 +162,7 @@ def _draw_cost(
         ),
     ]
     names = list(results)[::-1]
-    labels = [f"{titles[name]}\n{results[name]['rows']:,} rows" for name in names]
+    labels = [f"{TITLES[name]}\n{results[name]['rows']:,} rows" for name in names]
     grid = cell.subgridspec(len(measures), 1)
     for row, (title, measure, write) in enumerate(measures):
         axes = figure.add_subplot(grid[row])
@@ -206,7 +202,7 @@ def _draw_path(axes: Axes, result: dict[str, Any]) -> None:
     axes.set_xlabel("alpha")
     axes.set_ylabel("mean squared error, all classes together")
     axes.set_title(f"Choosing alpha by {result['criterion']}", loc="left")
-    axes.grid(color=FAINT, linewidth=0.8)
+    axes.grid(color=LINES, linewidth=0.8)
     axes.set_axisbelow(True)
 
 
@@ -253,7 +249,7 @@ def _draw_letters(axes: Axes, result: dict[str, Any]) -> None:
     axes.tick_params(length=0)
     axes.set_xticks(np.arange(-0.5, len(names)), minor=True)
     axes.set_yticks(np.arange(-0.5, len(names)), minor=True)
-    axes.grid(which="minor", color=FAINT, linewidth=0.8)
+    axes.grid(which="minor", color=LINES, linewidth=0.8)
     axes.tick_params(which="minor", length=0)
     axes.spines[:].set_visible(False)
     axes.set_xlabel("predicted")

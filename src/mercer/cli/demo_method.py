@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer import KernelClassifier, Landmarks, load, load_letter, save
+from mercer.contracts import Array
 from mercer.engines.memory import peak_memory
 
 
@@ -35,15 +36,15 @@ class ExactRidge:
             kernel="rbf", gamma=settings["gamma"], alpha=settings["alpha"] * settings["rows"]
         )
 
-    def fit(self, X: Any, y: Any) -> ExactRidge:
+    def fit(self, X: Array, y: Array) -> ExactRidge:
         """Fit one function a class."""
         self.classes = np.unique(y)
         self.model.fit(X, np.where(y[:, None] == self.classes, 1.0, -1.0))
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Array) -> Array:
         """Return the class with the largest value."""
-        return self.classes[self.model.predict(X).argmax(axis=1)]
+        return np.asarray(self.classes[self.model.predict(X).argmax(axis=1)])
 
 
 def nystroem_ridge(settings: dict[str, Any]) -> Any:

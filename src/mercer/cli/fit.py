@@ -8,19 +8,20 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from mercer.cli.building import build_estimator
-from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
     ComputeOptions,
+    Data,
     Force,
     GapOptions,
     Json,
     LearnedOptions,
     SolverOptions,
     TableOptions,
+    Target,
     Task,
     Weight,
     flag,
+    parameters_of,
     with_groups,
 )
 from mercer.cli.output import (
@@ -34,8 +35,8 @@ from mercer.cli.output import (
     saying_when_stopped,
     stdout,
 )
-from mercer.cli.reading import Reading, hold_out, on_disk
-from mercer.cli.task import decide_task
+from mercer.cli.reading import Reading, finding_infinity, hold_out, on_disk
+from mercer.cli.task import ESTIMATORS, decide_task
 from mercer.cli.writing import check_model_output
 from mercer.contracts import RowSource
 from mercer.estimators import KernelEstimator
@@ -150,17 +151,9 @@ class LabelOptions:
 @with_groups
 def fit(
     context: typer.Context,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="A .csv, .tsv, .parquet, .npy, .npz or .svm file, a folder, or - for CSV from "
-            "standard input."
-        ),
-    ],
+    data: Data,
     *,
-    target: Annotated[
-        str | None, typer.Option(help="The target column (.npz: an array; .npy: another file).")
-    ] = None,
+    target: Target = None,
     out: Annotated[
         Path | None,
         typer.Option(help="The file to write the model to. Default: houses.mercer of houses.csv."),
@@ -189,8 +182,7 @@ def fit(
     """
     testing.check()
     sheet, named, data = labelled.files(), data, on_disk(data, context)
-    parts = (table, gaps, model, solving, compute)
-    settings = {name: value for part in parts for name, value in part.parameters().items()}
+    settings = parameters_of(table, gaps, model, solving, compute)
     reading = Reading("a fit", "targets", target, weight, table)
     inputs = [data, *sheet, *([] if testing.test is None else [testing.test])]
     out = check_model_output(out, named, inputs, force)
@@ -203,7 +195,7 @@ def fit(
     else:
         rows = reading.open(compute.reachable(data))
     kind, why = decide_task(rows, task)
-    estimator = build_estimator(kind, **settings, **_class_weight(balanced, kind), verbose=1)
+    estimator = ESTIMATORS[kind](**settings, **_class_weight(balanced, kind), verbose=1)
     whole = rows = rows if estimator._kind().classes else with_number_labels(rows)
     rows, held, label = testing.split(rows, reading, named, model.seed)
     with saying_when_stopped(compute.kept()), finding_infinity(whole, held):
@@ -213,7 +205,9 @@ def fit(
         estimator._notes = _notes(target, scores)
         written = save(estimator, out)
     if as_json:
-        print_json(_record(estimator, kind, why, target, scores, written))
+        test = None if scores is None else scores.record()
+        about = {"task": kind, "reason": why, "target": target, **record(estimator)}
+        print_json({**about, "test": test, "model": str(written)})
         return
     shown = [("task", f"{kind} ({why})"), *chosen(estimator), peak_row()]
     shown += [] if scores is None else scores.table()
@@ -226,25 +220,6 @@ def _notes(target: str | None, scores: PlainScores | None) -> dict[str, str]:
     """Return what the model file says of the fit besides the model."""
     named = {} if target is None else {"target": target}
     return named | ({} if scores is None else dict(scores.table()))
-
-
-def _record(
-    model: KernelEstimator,
-    task: str,
-    why: str,
-    target: str | None,
-    scores: PlainScores | None,
-    written: Path,
-) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
-    return {
-        "task": task,
-        "reason": why,
-        "target": target,
-        **record(model),
-        "test": None if scores is None else scores.record(),
-        "model": str(written),
-    }
 
 
 def _show_details(model: KernelEstimator) -> None:
@@ -268,7 +243,7 @@ REASONS = {
 }
 
 
-def _class_weight(balanced: bool, kind: str) -> dict[str, str]:
+def _class_weight(balanced: bool, kind: str) -> dict[str, Any]:
     """Return the weights of classes, where they were asked for and there are classes."""
     if balanced and kind != "classification":
         raise ValueError(f"--balanced needs classes, but the task is {kind}: leave it out")

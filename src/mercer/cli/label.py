@@ -9,9 +9,8 @@ import shlex
 import signal
 import threading
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -23,10 +22,11 @@ from mercer.cli.options import (
     Force,
     ModelOptions,
     TableOptions,
+    parameters_of,
     split_names,
     with_groups,
 )
-from mercer.cli.output import facts, file_text, note, stdout
+from mercer.cli.output import facts, file_text, note, second_rows, stdout
 from mercer.cli.writing import check_output, without_ending
 from mercer.estimators.summary import describe, table_rows
 from mercer.labelling import (
@@ -86,11 +86,11 @@ class PageOptions:
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page.")
     ] = True
 
-    def refuse_without_serve(self, given: set[str]) -> None:
+    def refuse_without_serve(self, given: Iterable[str]) -> None:
         """Raise ValueError if an option of the page was given, but not ``--serve``."""
-        for field in fields(self):
-            if field.name in given and not self.serve:
-                option = field.name.replace("_", "-")
+        for name in given:
+            if not self.serve:
+                option = name.replace("_", "-")
                 raise ValueError(f"--{option} is for a page to label on: add --serve")
 
 
@@ -136,9 +136,9 @@ def label(
 
     With --import, labels of Label Studio are filled in; with --serve, on a page in the browser.
     """
-    page.refuse_without_serve({field.name for field in fields(page) if _given(context, field.name)})
+    page.refuse_without_serve(_given(context, vars(page)))
     if page.serve:
-        _refuse_other_rounds(more=more, imported=imported, label_studio=label_studio)
+        _refuse_other_rounds({"--more": more, "--import": imported, "--label-studio": label_studio})
         out = default_sheet(data) if out is None else out
         more = out if out.exists() and not force else None
     if out is None:
@@ -148,10 +148,10 @@ def label(
     files = _outputs(out, data, earlier, imported, label_studio, page.serve or force)
     names, before = split_names(table.columns), None if more is None else read_sheet(more)
     if before is not None:
-        options = {**asdict(model), "sampling": sampling}
-        given = {name: value for name, value in options.items() if _given(context, name)}
+        given = _given(context, {**asdict(model), "sampling": sampling})
         model, table, names = _resumed(before, given, table, more)
-    pool = _pool(compute.reachable(data), names, table)
+    read = {"exclude": split_names(table.exclude) or (), **table.dialect()}
+    pool = LabelPool(compute.reachable(data), names, table.ids, **read)
     shown: list[tuple[str, str]] = []
     if before is not None and imported is not None:
         before, shown = _with_labels(before, imported)
@@ -162,9 +162,9 @@ def label(
         return
     assert budget is not None
     sampling = sampling or (LEVERAGE if before is None else _sampling_of(before))
-    parameters = {**model.parameters(), **compute.parameters(), **table.parameters()}
+    parameters = parameters_of(model, compute, table)
     labeller = ImportanceLabeller(**parameters, budget=budget, sampling=sampling, verbose=1)
-    settings = {**asdict(model), **_dialect(table), **_sampling_setting(sampling)}
+    settings = {**asdict(model), **_said(table, sampling)}
     if page.serve:
         serve_page(page, data, out, pool, labeller, settings, force)
         return
@@ -195,25 +195,12 @@ def _outputs(
     return files
 
 
-def _pool(data: Path, names: list[str] | None, table: TableOptions) -> LabelPool:
-    """Open the pool."""
-    dialect = {"delimiter": table.delimiter, "decimal": table.decimal}
-    exclude = split_names(table.exclude) or ()
-    return LabelPool(data, names, table.ids, exclude=exclude, **dialect)
-
-
-def _sampling_setting(sampling: str) -> dict[str, str]:
-    """Return what a sheet records of how rows were drawn: nothing for leverage scores."""
-    return {} if sampling == LEVERAGE else {"sampling": sampling}
-
-
-def _refuse_other_rounds(**given: Path | None) -> None:
+def _refuse_other_rounds(given: dict[str, Path | None]) -> None:
     """Refuse options that a page does without, since it goes on with its sheet by itself."""
-    options = {"more": "--more", "imported": "--import", "label_studio": "--label-studio"}
-    for name, path in given.items():
+    for option, path in given.items():
         if path is not None:
             raise ValueError(
-                f"{options[name]} must be left out with --serve: name an earlier sheet with --out "
+                f"{option} must be left out with --serve: name an earlier sheet with --out "
                 f"to go on with it"
             )
 
@@ -255,10 +242,11 @@ def _show(data: Path, out: Path, table: list[tuple[str, str]], files: list[Path]
     )
 
 
-def _given(context: typer.Context, name: str) -> bool:
-    """Return whether an option was given, even if with its default value."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
+def _given(context: typer.Context, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, even if with their default values."""
+    sources = {name: context.get_parameter_source(name) for name in options}
+    given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+    return {name: options[name] for name in given}
 
 
 def _sampling_of(sheet: Sheet) -> str:
@@ -266,9 +254,10 @@ def _sampling_of(sheet: Sheet) -> str:
     return str(sheet.drawn.settings.get("sampling", LEVERAGE))
 
 
-def _dialect(table: TableOptions) -> dict[str, str]:
-    """Return what was said of the file and its columns, for the record."""
-    said = {name: getattr(table, name) for name in ("types", "delimiter", "decimal")}
+def _said(table: TableOptions, sampling: str = LEVERAGE) -> dict[str, str]:
+    """Return what was said of the file, its columns and the draws, for the record."""
+    said = {"types": table.types, **table.dialect()}
+    said["sampling"] = None if sampling == LEVERAGE else sampling
     return {name: value for name, value in said.items() if value is not None}
 
 
@@ -287,7 +276,7 @@ def _resumed(
     known_id = None if drawn.pool.ids is None else drawn.id_name
     known = {**settings, **rest, "id": known_id, "columns": drawn.columns}
     known["sampling"] = _sampling_of(before)
-    requested = {**given, **{name: getattr(table, name) for name in rest}}
+    requested = {**given, **_said(table)}
     requested |= {"id": table.ids, "columns": split_names(table.columns)}
     for name, value in requested.items():
         if value is not None and value != known[name]:
@@ -314,28 +303,27 @@ def _rows_of(sheet: Sheet, pool: LabelPool) -> list[tuple[str, str]]:
 
 def _summary(labeller: ImportanceLabeller, sheet: Sheet, pool: LabelPool) -> list[tuple[str, str]]:
     """Return what was drawn, and how, as rows of a table."""
-    rounds, seconds = sheet.drawn.rounds, labeller.seconds_
-    labelled = len(sheet.labels) - len(sheet.unlabelled)
+    rounds, (size, rows) = sheet.drawn.rounds, _rows_of(sheet, pool)
     draws = f"{labeller.n_draws_:,}"
     if len(rounds) > 1:
         draws += f" in {len(rounds)} rounds: {', '.join(f'{number:,}' for number in rounds)}"
-    rows = f"{len(sheet.labels):,}, of which {labelled:,} are labelled already"
+    else:
+        rows = ("different rows", f"{len(sheet.labels):,}")
     worth = [("effective sample size", f"{labeller.effective_sample_size_:.1f}")]
     if labeller.variance_ is not None:
         most, least = labeller.variance_.max(), labeller.variance_.min()
         worth = [("variance when drawn", f"{most:.3g} to {least:.3g}"), ("weights", "all 1")]
     return [
-        ("pool", f"{pool.source.n_rows:,} rows, {pool.source.n_features} features"),
+        size,
         *table_rows(None if labeller.columns_ is None else labeller.columns_.encoding_),
         ("kernel", describe(labeller.kernel_)),
         ("basis", f"{type(labeller.basis_).__name__} with {labeller.basis_.size} functions"),
         ("alpha", f"{labeller.alpha_:.3e}"),
         ("effective dimension", f"{labeller.effective_dimension_:.1f}"),
         ("draws", draws),
-        ("different rows", rows if len(rounds) > 1 else f"{len(sheet.labels):,}"),
+        rows,
         *worth,
-        ("seconds", f"{sum(seconds.values()):.2f}"),
-        *((f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()),
+        *second_rows(labeller.seconds_),
     ]
 
 
@@ -388,26 +376,18 @@ def serve_page(
 
 def wait_for_end() -> None:
     """Wait for Ctrl-C, or for the signal that ends a service."""
-    with _terminated() as ended:
-        try:
-            while not ended.wait(0.5):
-                pass
-        except KeyboardInterrupt:
-            return
-
-
-@contextmanager
-def _terminated() -> Iterator[threading.Event]:
-    """Yield what SIGTERM sets; other threads than the main one cannot ask for signals."""
     ended = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield ended
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    # Other threads than the main one cannot ask for signals.
+    asks = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, lambda *_: ended.set()) if asks else None
     try:
-        yield ended
+        while not ended.wait(0.5):
+            pass
+    except KeyboardInterrupt:
+        return
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if asks:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _show_next(session: LabellingSession, data: Path, out: Path) -> None:

@@ -9,17 +9,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mercer.cli.building import build_estimator
-from mercer.cli.column_looks import ColumnLook, draw_columns, look_at
-from mercer.cli.drawing import PICTURES
+from mercer.cli.column_looks import draw_columns, look_at
 from mercer.cli.options import Json, TableOptions, Task, with_groups
 from mercer.cli.output import as_options, facts, note, print_json, stdout, words
 from mercer.cli.reading import Reading, on_disk, open_table
-from mercer.cli.task import DoubtfulTask, decide_task
-from mercer.cli.writing import check_output
+from mercer.cli.task import ESTIMATORS, DoubtfulTask, decide_task
+from mercer.cli.writing import PICTURES, check_output
 from mercer.columns import TableEncoder
 from mercer.columns.learning import learned_encoders
-from mercer.columns.table_sums import TableSums, sums_of_rows
+from mercer.columns.table_sums import sums_of_rows
 from mercer.contracts import Array, RowSource
 from mercer.opening.encoding import with_labels_only
 from mercer.rows import CsvSource
@@ -86,12 +84,18 @@ def look(
     found = [look_at(name, sums, encoder) for name, encoder in encoders.items()]
     if plot is not None:
         draw_columns(found, sums, str(named), plot)
+    absent = source.n_rows - sums.rows
+    dialect = source.dialect if isinstance(source, CsvSource) else None
     if as_json:
-        print_json(_record(named, source, sums, found, {"name": target, "task": kind, "why": why}))
+        written = None if dialect is None else asdict(dialect)
+        about = {"file": str(named), "rows": sums.rows, "rows_without_target": absent}
+        about |= {"dialect": written, "target": target, "task": kind, "reason": as_options(why)}
+        print_json({**about, "columns": [asdict(column) for column in found]})
         return
-    shown = [("rows", f"{sums.rows:,}" + _without(source, sums))]
-    if hasattr(source, "dialect"):
-        shown.append(("written with", source.dialect.describe()))
+    more = f"; {absent:,} more without a target" if absent else ""
+    shown = [("rows", f"{sums.rows:,}{more}")]
+    if dialect is not None:
+        shown.append(("written with", dialect.describe()))
     if why:
         shown.append(("task", f"{kind} ({why})" if kind else f"not clear: {why}"))
     new = sum(column.width for column in found)
@@ -112,7 +116,7 @@ def _task(source: RowSource, task: str) -> tuple[str | None, str, Any]:
         kind, why = decide_task(source, task)
     except DoubtfulTask as doubt:
         return None, str(doubt), NoTargets()
-    return kind, why, build_estimator(kind)._kind().of_source(source)
+    return kind, why, ESTIMATORS[kind]()._kind().of_source(source)
 
 
 def _is_table(source: RowSource) -> bool:
@@ -121,29 +125,3 @@ def _is_table(source: RowSource) -> bool:
     if hasattr(first, "tocsr"):
         raise ValueError("mercer look needs a table, got sparse rows, whose columns are numbers")
     return isinstance(first, Table)
-
-
-def _without(source: RowSource, sums: TableSums) -> str:
-    absent = source.n_rows - sums.rows
-    return f"; {absent:,} more without a target" if absent else ""
-
-
-def _record(
-    data: Path,
-    source: RowSource,
-    sums: TableSums,
-    columns: list[ColumnLook],
-    target: dict[str, Any],
-) -> dict[str, Any]:
-    """Return what ``--json`` prints."""
-    dialect = source.dialect if isinstance(source, CsvSource) else None
-    return {
-        "file": str(data),
-        "rows": sums.rows,
-        "rows_without_target": source.n_rows - sums.rows,
-        "dialect": None if dialect is None else asdict(dialect),
-        "target": target["name"],
-        "task": target["task"],
-        "reason": as_options(target["why"]),
-        "columns": [asdict(column) for column in columns],
-    }

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.infinity import finding_infinity
-from mercer.cli.options import DialectOptions, Force, Json, with_groups
+from mercer.cli.options import DialectOptions, Force, Json, Model, with_groups
 from mercer.cli.output import chosen, facts, file_text, note, print_json, record, stdout, visible
-from mercer.cli.reading import on_disk, open_table
+from mercer.cli.reading import finding_infinity, on_disk, open_table
 from mercer.cli.writing import check_output
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelEstimator, KernelRanker
@@ -38,7 +37,7 @@ MARKDOWN = (".md", ".markdown")
 @with_groups
 def card(
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(help="A model from mercer fit or mercer.save.")],
+    model: Model,
     *,
     data: Annotated[
         Path | None,
@@ -110,7 +109,7 @@ mercer export houses --out small.onnx --float32"""
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="A model from mercer fit or mercer.save.")],
+    model: Model,
     *,
     out: Annotated[
         Path | None,

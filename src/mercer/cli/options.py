@@ -16,18 +16,23 @@ from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 import typer
 
-from mercer.cli.building import (
-    build_basis,
-    build_kernel,
-    number_or,
-)
+from mercer.bases import BASES, BasisTransformer, Landmarks
 from mercer.columns.learning import KINDS
 from mercer.estimators.parameters import PARAMETERS
+from mercer.kernels import KERNELS, Kernel, as_kernel
+from mercer.kernels.kernel import ESTIMATED
 from mercer.validation import check_choice
 
-Columns = Annotated[
-    str | None,
-    typer.Option("--columns", help="The feature columns, separated by commas. Default: all."),
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="A .csv, .tsv, .parquet, .npy, .npz or .svm file, a folder, or - for CSV from "
+        "standard input."
+    ),
+]
+Model = Annotated[Path, typer.Argument(help="A model from mercer fit or mercer.save.")]
+Target = Annotated[
+    str | None, typer.Option(help="The target column (.npz: an array; .npy: another file).")
 ]
 Weight = Annotated[str | None, typer.Option("--weight", help="The column of sample weights.")]
 Task = Annotated[
@@ -66,6 +71,10 @@ class DialectOptions:
     decimal: Annotated[
         str | None, typer.Option(help="The decimal sign, . or , Default: sniffed.")
     ] = None
+
+    def dialect(self) -> dict[str, Any]:
+        """Return what was given, for functions that open files."""
+        return {"delimiter": self.delimiter, "decimal": self.decimal}
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,11 @@ def flag(name: str) -> Any:
     return typer.Option(help=PARAMETERS[name].help)
 
 
+def parameters_of(*groups: ParameterOptions | TableOptions) -> dict[str, Any]:
+    """Return the parameters of an estimator that groups of options are."""
+    return {name: value for group in groups for name, value in group.parameters().items()}
+
+
 class ParameterOptions:
     """A group of options that are parameters of an estimator, of the same names."""
 
@@ -136,6 +150,54 @@ class GapOptions(ParameterOptions):
 
     missing: Annotated[str, flag("missing")] = "fill"
     unlabelled: Annotated[str, flag("unlabelled")] = "drop"
+
+
+def number_or(word: str, option: str, text: str) -> float | str:
+    """Return a number, or ``word`` if the text is that word.
+
+    >>> number_or("auto", "--alpha", "1e-3"), number_or("auto", "--alpha", "auto")
+    (0.001, 'auto')
+    """
+    if text == word:
+        return word
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ValueError(f"{option} must be a number or {word!r}, got {text!r}") from error
+
+
+def build_kernel(name: str, bandwidth: str | None) -> str | Kernel:
+    """Return the kernel, with its bandwidth if one was given; "auto" stays as it is."""
+    usable = [kernel for kernel in KERNELS if kernel != "precomputed"]
+    check_choice(name, "--kernel", ["auto", *usable])
+    if name == "auto":
+        if bandwidth not in (None, "auto"):
+            raise ValueError("--bandwidth must be left out for --kernel auto: name a kernel too")
+        return name
+    kernel = as_kernel(name)
+    if bandwidth is None:
+        return kernel
+    if "bandwidth" not in kernel.get_params():
+        raise ValueError(f"--bandwidth must be left out for the {name} kernel, which has none")
+    estimated = bandwidth in ESTIMATED
+    value = bandwidth if estimated else number_or("median", "--bandwidth", bandwidth)
+    kernel.set_params(bandwidth=value)
+    return kernel
+
+
+def build_basis(name: str, components: int | None) -> str | BasisTransformer:
+    """Return the basis, with its number of functions if one was given."""
+    check_choice(name, "--basis", ["auto", *BASES])
+    if components is None:
+        return name
+    if name == "auto":
+        return Landmarks(components)
+    if "n_components" not in BASES[name]().get_params():
+        raise ValueError(
+            f"--components must be left out for --basis {name}, which has one function per row"
+        )
+    basis: BasisTransformer = BASES[name]().set_params(n_components=components)
+    return basis
 
 
 @dataclass(frozen=True)
@@ -234,7 +296,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         if is_dataclass(hint):
             groups[parameter.name] = hint
             types = get_type_hints(hint, include_extras=True)
-            panel = getattr(hint, "panel", None)
+            panel = groups[parameter.name].panel
             options += [_option(field.name, field.default, types, panel) for field in fields(hint)]
         else:
             options.append(_option(parameter.name, parameter.default, hints))
@@ -250,7 +312,9 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return flat
 
 
-def _option(name: str, default: Any, types: dict[str, Any], panel: str | None = None) -> Parameter:
+def _option(
+    name: str, default: object, types: dict[str, Any], panel: str | None = None
+) -> Parameter:
     """Return an option of the command line; ``panel`` is its part of the help."""
     hint = types[name]
     if panel is not None:

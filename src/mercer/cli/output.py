@@ -132,7 +132,7 @@ def _line(word: str, style: str, message: str) -> None:
     stderr().print(text, soft_wrap=True)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print a JSON value on stdout: UTF-8, null for NaN and infinity.
 
     Control characters that JSON allows are escaped too, which is the same JSON.
@@ -141,7 +141,7 @@ def print_json(value: Any) -> None:
     sys.stdout.write(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return arrays as lists, and numbers of NumPy as those of Python.
 
     >>> plain({"a": np.arange(2), "b": float("nan"), "c": np.True_})
@@ -179,36 +179,38 @@ def warnings_as_lines() -> Iterator[None]:
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> Table:
     """Return a table of two columns."""
-    table = Table(title=_title(title), box=SIMPLE_HEAD, show_header=False, title_justify="left")
+    table = _titled(title, show_header=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in rows:
-        table.add_row(Text(visible(name)), Text(visible(value)))
-    return table
-
-
-def _title(title: str) -> Text:
-    # As text, since brackets in the name of a file are no markup.
-    return Text(visible(title), style="table.title")
+    return _filled(table, rows)
 
 
 def columns(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table whose first column is text and whose others are numbers."""
-    table = Table(title=_title(title), box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    table = _titled(title)
     for number, name in enumerate(header):
         table.add_column(name, justify="left" if number == 0 else "right", no_wrap=number > 0)
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
-    return table
+    return _filled(table, rows)
 
 
 def words(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """Return a table of text."""
-    table = Table(title=_title(title), box=SIMPLE_HEAD, title_justify="left", header_style="cyan")
+    table = _titled(title)
     for name in header:
         table.add_column(name, overflow="fold")
+    return _filled(table, rows)
+
+
+def _titled(title: str, show_header: bool = True) -> Table:
+    # As text, since brackets in the name of a file are no markup.
+    shown = Text(visible(title), style="table.title")
+    style: dict[str, Any] = {"box": SIMPLE_HEAD, "title_justify": "left", "header_style": "cyan"}
+    return Table(title=shown, show_header=show_header, **style)
+
+
+def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
     for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
+        table.add_row(*(Text(visible(value)) for value in row))
     return table
 
 
@@ -216,10 +218,13 @@ def chosen(model: KernelEstimator) -> list[tuple[str, str]]:
     """Return what a fit chose, and the seconds of its stages in rows of their own."""
     summary = model.summary().rows
     rows = [(name, as_options(value)) for name, value in summary if name != "time"]
-    seconds = model.fit_.seconds
-    rows.append(("seconds", f"{sum(seconds.values()):.2f}"))
-    rows += [(f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()]
-    return rows
+    return [*rows, *second_rows(model.fit_.seconds)]
+
+
+def second_rows(seconds: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Return the seconds of all stages together, and of each, as rows of a table."""
+    stages = [(f"  {stage}", f"{value:.2f}") for stage, value in seconds.items()]
+    return [("seconds", f"{sum(seconds.values()):.2f}"), *stages]
 
 
 def record(model: KernelEstimator) -> dict[str, Any]:

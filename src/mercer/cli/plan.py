@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from mercer.cli.building import build_estimator
-from mercer.cli.drawing import PICTURES, save_figure, styled
 from mercer.cli.options import (
+    Data,
     GapOptions,
     Json,
     LearnedOptions,
     TableOptions,
+    Target,
     Task,
     Weight,
+    parameters_of,
     with_groups,
 )
 from mercer.cli.output import (
@@ -28,10 +29,11 @@ from mercer.cli.output import (
     stdout,
 )
 from mercer.cli.reading import Reading, on_disk
-from mercer.cli.task import decide_task
-from mercer.cli.writing import check_output
+from mercer.cli.task import ESTIMATORS, decide_task
+from mercer.cli.writing import PICTURES, check_output, save_figure
 from mercer.displays.plan_display import PlanDisplay
 from mercer.plan import human_bytes
+from mercer.style import styled
 from mercer.validation import check_number
 
 #: Shown below the options of ``mercer plan --help``.
@@ -45,17 +47,9 @@ mercer plan flights.parquet --target delay --rows 1e9 --workers 100 --plot plan.
 @with_groups
 def plan(
     context: typer.Context,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            help="A .csv, .tsv, .parquet, .npy, .npz or .svm file, a folder, or - for CSV from "
-            "standard input."
-        ),
-    ],
+    data: Data,
     *,
-    target: Annotated[
-        str | None, typer.Option(help="The target column (.npz: an array; .npy: another file).")
-    ] = None,
+    target: Target = None,
     task: Task = "auto",
     weight: Weight = None,
     rows: Annotated[
@@ -90,13 +84,10 @@ def plan(
         plot = check_output(plot, [data], PICTURES, "--plot")
     if rows is not None:
         check_number(rows, "--rows", minimum=1.0)
-    parts = (table, gaps, model)
-    settings: dict[str, Any] = {}
-    for part in parts:
-        settings |= part.parameters()
+    settings = parameters_of(table, gaps, model)
     source = Reading("a plan", "targets", target, weight, table).open(data)
     kind, why = decide_task(source, task)
-    estimator = build_estimator(kind, **settings, memory_limit=memory_limit, verbose=1)
+    estimator = ESTIMATORS[kind](**settings, memory_limit=memory_limit, verbose=1)
     with saying_when_stopped("nothing was written"):
         found = estimator.plan(source, n_rows=rows, workers=workers, network=network)
     if plot is not None:

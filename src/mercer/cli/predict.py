@@ -8,10 +8,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mercer.cli.infinity import finding_infinity
-from mercer.cli.options import DialectOptions, Json, RawText, with_groups
+from mercer.cli.options import DialectOptions, Json, Model, RawText, with_groups
 from mercer.cli.output import note, plain, print_json
-from mercer.cli.reading import kept_columns, kept_names, on_disk, open_table
+from mercer.cli.reading import (
+    finding_infinity,
+    kept_columns,
+    kept_names,
+    on_disk,
+    open_table,
+)
 from mercer.cli.writing import check_output, write_output
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
@@ -38,7 +43,7 @@ cat new.csv | mercer predict houses - --json"""
 @with_groups
 def predict(
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(help="A model from mercer fit or mercer.save.")],
+    model: Model,
     data: Annotated[
         Path,
         typer.Argument(
@@ -83,7 +88,7 @@ def predict(
     if interval is not None:
         _check_interval(interval, fitted)
     named, data = data, on_disk(data, context)
-    kept = _kept(data, dialect, ids, append)
+    kept = kept_names(data, dialect, ids, append)
     rows = model_rows(fitted, data, dialect)
     table: dict[str, Any] = {"row": np.arange(rows.n_rows)}
     if kept:
@@ -91,7 +96,13 @@ def predict(
         table = kept_columns(rows, kept, as_text=text)
     with finding_infinity(rows):
         predicted = predictions(fitted, rows, proba, interval)
-    table |= _distinct(predicted, table, named)
+    for name in predicted:
+        if name in table:
+            raise ValueError(
+                f"{named} has a column {name!r} already, which predictions would replace: "
+                f"rename it, or leave out --append"
+            )
+    table |= predicted
     if as_json and out is None:
         parts = [plain(column) for column in table.values()]
         print_json([dict(zip(table, row, strict=True)) for row in zip(*parts, strict=True)])
@@ -119,27 +130,6 @@ def _check_interval(interval: float, fitted: KernelEstimator) -> None:
     intervals_of(fitted)
 
 
-def _kept(data: Path, dialect: DialectOptions, ids: str | None, append: bool) -> list[str]:
-    """Return the columns of the file to write next to the predictions."""
-    if ids is None and not append:
-        return []
-    if not names_columns(data):
-        option = "--append" if append else "--id"
-        raise ValueError(f"{option} must be left out for {data}: it names no columns")
-    return kept_names(data, dialect, ids, append)
-
-
-def _distinct(predicted: dict[str, Array], table: dict[str, Any], data: Path) -> dict[str, Array]:
-    """Return the predictions; refuse names that columns of the file have already."""
-    for name in predicted:
-        if name in table:
-            raise ValueError(
-                f"{data} has a column {name!r} already, which predictions would replace: "
-                f"rename it, or leave out --append"
-            )
-    return predicted
-
-
 def model_rows(model: KernelEstimator, data: Path, dialect: DialectOptions) -> RowSource:
     """Open the columns of a file that a model was fitted on."""
     names, encoding = columns_of_fit(model)
@@ -148,8 +138,7 @@ def model_rows(model: KernelEstimator, data: Path, dialect: DialectOptions) -> R
             data,
             columns=names if names_columns(data) else None,
             n_features=model.n_features_in_,
-            delimiter=dialect.delimiter,
-            decimal=dialect.decimal,
+            **dialect.dialect(),
         )
     return open_table(data, dialect, None, None, encoding.needed)
 

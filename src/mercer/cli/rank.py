@@ -9,8 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mercer.cli.drawing import INK, PICTURES, save_figure, styled
-from mercer.cli.infinity import finding_infinity
 from mercer.cli.options import (
     ComputeOptions,
     Force,
@@ -20,16 +18,24 @@ from mercer.cli.options import (
     SolverOptions,
     TableOptions,
     Weight,
+    parameters_of,
     with_groups,
 )
 from mercer.cli.output import chosen, columns, facts, file_text, peak_row, stdout
-from mercer.cli.reading import Reading
-from mercer.cli.writing import check_model_output, check_output, write_output
+from mercer.cli.reading import Reading, finding_infinity
+from mercer.cli.writing import (
+    PICTURES,
+    check_model_output,
+    check_output,
+    save_figure,
+    write_output,
+)
 from mercer.contracts import Array, RowSource
 from mercer.estimators import KernelRanker
 from mercer.metrics import ndcg, pairwise_error
 from mercer.models import save
 from mercer.storage import TABLE_WRITERS
+from mercer.style import BLUE, EDGE, FAINT, INK, styled
 from mercer.validation import check_choice
 
 #: NDCG is shown at these, and drawn at all ranks up to the last.
@@ -93,8 +99,7 @@ def rank(
     check_choice(pair_weighting, "--pair-weighting", ["pair", "query"])
     reading = Reading("a ranking", "relevance", target, weight, table, query)
     rows = reading.open(compute.reachable(data))
-    settings = {**model.parameters(), **solving.parameters(), **compute.parameters()}
-    settings |= {**table.parameters(), **gaps.parameters()}
+    settings = parameters_of(model, solving, compute, table, gaps)
     ranker = KernelRanker(**settings, pair_weighting=pair_weighting, verbose=1)
     held = None if test is None else reading.open_test(test, rows)
     with finding_infinity(rows, held):
@@ -189,8 +194,8 @@ def draw_ndcg(curve: Sequence[float], by_chance: Sequence[float], label: str, ou
         figure = Figure(figsize=(6.4, 4.2), facecolor="white", layout="constrained")
         axes = figure.add_subplot()
         ranks = range(1, len(curve) + 1)
-        axes.plot(ranks, by_chance, color="#9aa5b1", linestyle="--", label="random order")
-        axes.plot(ranks, curve, color="#0b6e99", marker="o", linewidth=2, label="KernelRanker")
+        axes.plot(ranks, by_chance, color=EDGE, linestyle="--", label="random order")
+        axes.plot(ranks, curve, color=BLUE, marker="o", linewidth=2, label="KernelRanker")
         axes.legend(frameon=False)
         for k in (1, len(curve)):
             axes.annotate(
@@ -205,6 +210,6 @@ def draw_ndcg(curve: Sequence[float], by_chance: Sequence[float], label: str, ou
             xlabel="k, the number of rows from the top", ylabel="mean NDCG@k", xticks=list(ranks)
         )
         axes.margins(y=0.25)
-        axes.grid(axis="y", color="#e4e8ec")
+        axes.grid(axis="y", color=FAINT)
         axes.set_title(f"Ranking of {label}", fontweight="bold")
         save_figure(figure, out)

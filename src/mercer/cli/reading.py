@@ -1,6 +1,7 @@
 """Rows of a file with their targets, as all commands read them.
 
-Columns that are written next to predictions are read as they are in the file.
+Columns that are written next to predictions are read as they are in the file. Errors say where in
+the file a value is infinite, also if only some of its rows were used.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ import re
 import shutil
 import sys
 import tempfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +31,15 @@ from mercer.rows.dialect import GAPS, Dialect, sniff
 from mercer.rows.kept import KeptSource
 from mercer.rows.labels import missing
 from mercer.rows.opening import DELIMITED
+from mercer.rows.table import Table
 from mercer.storage import pyarrow
 from mercer.targets.number_targets import ROWS
 from mercer.validation import check_number, closest
 
 #: The name of standard input as a file.
 STDIN = Path("-")
+#: Rows that are read at a time.
+SCANNED = 32_768
 
 
 @dataclass(frozen=True)
@@ -115,14 +121,14 @@ def column_names(path: Path, options: DialectOptions) -> list[str]:
     file = path.expanduser()
     check_exists(file.absolute())
     if file.is_file() and file.name.lower().endswith(DELIMITED):
-        dialect = sniff(file, delimiter=options.delimiter, decimal=options.decimal)
-        return [name or UNNAMED for name in read_header(file, dialect).names]
+        header = read_header(file, sniff(file, **options.dialect()))
+        return [name or UNNAMED for name in header.names]
     return list(ParquetSource(file, raw=True).feature_names or [])
 
 
 def open_table(path: Path, options: DialectOptions, *roles: Any) -> RowSource:
     """Open a file with columns of any kind, and say how it is written if that is not plain."""
-    source = open_rows(path, *roles, delimiter=options.delimiter, decimal=options.decimal, raw=True)
+    source = open_rows(path, *roles, **options.dialect(), raw=True)
     if isinstance(source, CsvSource) and not is_plain(source.dialect, path):
         note(f"{path}: {source.dialect.describe()}")
     return source
@@ -158,6 +164,11 @@ DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
 
 def kept_names(path: Path, options: DialectOptions, ids: str | None, append: bool) -> list[str]:
     """Return the columns to keep: that of ``--id`` first, all with ``--append``."""
+    if ids is None and not append:
+        return []
+    if not names_columns(path):
+        option = "--append" if append else "--id"
+        raise ValueError(f"{option} must be left out for {path}: it names no columns")
     names = column_names(path, options)
     if ids is not None and ids not in names:
         raise ValueError(f"{path} has no column {ids!r} for --id{closest(ids, names)}")
@@ -198,10 +209,7 @@ def typed(values: list[str], dialect: Dialect) -> list[Any]:
     ([7, None, 12], ['007', '012'])
     """
     plain = [None if value.strip() in GAPS else value for value in values]
-    if dialect.decimal == ",":
-        numbers = [value if value is None else value.replace(",", ".") for value in plain]
-    else:
-        numbers = plain
+    numbers = [value if value is None else value.replace(dialect.decimal, ".") for value in plain]
     for form, kind in ((WHOLE, int), (DECIMAL, float)):
         if all(value is None or form.fullmatch(value.strip()) for value in numbers):
             return [value if value is None else kind(value) for value in numbers]
@@ -220,3 +228,49 @@ def hold_out(source: RowSource, share: float, seed: int) -> tuple[RowSource, Row
     mask = np.zeros(source.n_rows, dtype=bool)
     mask[labelled[np.random.default_rng(seed).choice(len(labelled), number, replace=False)]] = True
     return KeptSource(source, np.flatnonzero(~mask)), KeptSource(source, np.flatnonzero(mask))
+
+
+@contextmanager
+def finding_infinity(*sources: RowSource | None) -> Iterator[None]:
+    """Give errors about infinite values the line of the file, or its row."""
+    try:
+        yield
+    except ValueError as error:
+        if "infinity" not in str(error):
+            raise
+        for source in sources:
+            place = None if source is None else first_infinity(source)
+            if place is not None:
+                raise ValueError(
+                    f"values must be finite, but {place} is infinite: replace it, or leave the "
+                    f"value empty"
+                ) from error
+        raise
+
+
+def first_infinity(source: RowSource) -> str | None:
+    """Return the place of the first infinite value of a feature or target, in words."""
+    if isinstance(source, KeptSource):
+        source = source.source
+    for block in source.blocks(SCANNED):
+        columns = dict(block.X.columns) if isinstance(block.X, Table) else {}
+        if block.y is not None and block.y.ndim == 1:
+            columns["the target"] = block.y
+        for name, column in columns.items():
+            if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+                found = np.flatnonzero(np.isinf(column))
+                if len(found):
+                    shown = name if name == "the target" else f"column {name!r}"
+                    return f"{shown} {_place(source, block.start + int(found[0]))}"
+    return None
+
+
+def _place(source: RowSource, row: int) -> str:
+    """Return a row of a source as a line of its file, if it is a text file."""
+    if not isinstance(source, CsvSource):
+        return f"at row {row} of {getattr(source, 'label', 'the file')}"
+    header = read_header(source.path, source.dialect)
+    with closing(records(source.path, source.dialect)) as lines:
+        after = (line for line, values in lines if values and line > header.line)
+        line = next(islice(after, row, None))
+    return f"at line {line} of {source.path.name}"

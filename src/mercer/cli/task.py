@@ -9,13 +9,18 @@ import numpy as np
 
 from mercer.columns.text_numbers import NumberStyle, narrowed, parse_numbers, preferred, styles_of
 from mercer.contracts import RowSource
+from mercer.estimators import KernelClassifier, KernelEstimator, KernelRegressor
 from mercer.rows.dialect import decimal_of
 from mercer.rows.labels import missing, with_number_labels
 from mercer.targets.class_targets import known_labels
 from mercer.targets.number_targets import ROWS
 from mercer.validation import check_choice
 
-TASKS = ("auto", "regression", "classification")
+ESTIMATORS: dict[str, type[KernelEstimator]] = {
+    "regression": KernelRegressor,
+    "classification": KernelClassifier,
+}
+TASKS = ("auto", *ESTIMATORS)
 #: Up to so many different whole numbers are classes; more than MANY are not.
 FEW, MANY = 3, 20
 #: Different values that are counted; there are no more classes than that.

@@ -6,14 +6,20 @@ import io
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mercer.cli.output import note, visible
 from mercer.cli.reading import STDIN
 from mercer.models.loading import SUFFIX, ModelFileError, with_suffix, written_by
 from mercer.rows.opening import DELIMITED
-from mercer.storage import check_regular, escaped_table, write_csv, write_table
+from mercer.storage import atomic_path, check_regular, escaped_table, write_csv, write_table
 from mercer.validation import closest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Extensions of picture files.
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def check_output(
@@ -101,3 +107,9 @@ def write_output(table: dict[str, Any], out: Path | None, raw_text: bool = False
         sys.stdout.write(visible(text.getvalue()))
     else:
         write_csv(table, sys.stdout)
+
+
+def save_figure(figure: Figure, out: Path) -> None:
+    """Write a figure by the extension of its file, whole or not at all."""
+    with atomic_path(out) as partial:
+        figure.savefig(partial, format=out.suffix[1:].lower(), dpi=140)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -66,8 +66,8 @@ class ErrorPartsDisplay:
     def from_estimator(
         cls,
         estimator: KernelEstimator,
-        X: Any,
-        y: Any,
+        X: object,
+        y: object,
         *,
         n_components: Sequence[int] = (25, 50, 100, 200, 400, 800),
         partitions: Sequence[int] = (1, 2, 5, 10, 20, 50),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from mercer.contracts import Array
 from mercer.estimators.interval_predictions import check_coverage, intervals_of
 from mercer.estimators.regressor import KernelRegressor
-from mercer.style import BLUE, GRAY, ORANGE, Axes, dress, grid, legend_above, new_axes
+from mercer.style import BLUE, GRAY, ORANGE, Axes, finish, legend_above, new_axes
 
 #: Rows that are drawn, at most: more would be a blot.
 SHOWN = 200
@@ -73,8 +73,8 @@ class IntervalDisplay:
     def from_estimator(
         cls,
         estimator: KernelRegressor,
-        X: Any = None,
-        y: Any = None,
+        X: object = None,
+        y: ArrayLike | None = None,
         *,
         coverage: float = 0.9,
         output: int = 0,
@@ -91,7 +91,8 @@ class IntervalDisplay:
         if X is None:
             low, high, prediction, truth = _left_out(estimator, check_coverage(coverage), output)
         else:
-            truth = np.asarray(y, dtype=float).reshape(len(y), -1)[:, output]
+            truth = np.asarray(y, dtype=float)
+            truth = truth.reshape(len(truth), -1)[:, output]
             ends = estimator.predict_interval(X, coverage).reshape(len(truth), 2, -1)
             low, high = ends[:, :, output].T
             prediction = estimator.predict(X).reshape(len(truth), -1)[:, output]
@@ -114,10 +115,8 @@ class IntervalDisplay:
         (line,) = ax.plot(place, self.prediction[order], color=BLUE, linewidth=1.4)
         (dots,) = ax.plot(place[hit], self.y[order][hit], "o", color=GRAY, markersize=3.2)
         (misses,) = ax.plot(place[~hit], self.y[order][~hit], "D", color=ORANGE, markersize=4.5)
-        ax.set_xlabel("rows, by their predictions" + self._shown(len(order)))
-        ax.set_ylabel("y")
-        grid(ax, axis="y")
-        dress(ax)
+        part = f" ({len(order):,} of {len(self.y):,})" if len(order) < len(self.y) else ""
+        finish(ax, f"rows, by their predictions{part}", "y", lines="y")
         entries = {
             f"{self.coverage:.0%} interval": bars,
             "prediction": line,
@@ -126,9 +125,6 @@ class IntervalDisplay:
         }
         legend_above(ax, entries, self.name)
         return self
-
-    def _shown(self, shown: int) -> str:
-        return f" ({shown:,} of {len(self.y):,})" if shown < len(self.y) else ""
 
 
 def _left_out(

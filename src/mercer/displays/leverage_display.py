@@ -13,7 +13,7 @@ from mercer.contracts import Array
 from mercer.estimators.deviations import leverages_of, posterior_of_model
 from mercer.estimators.regressor import KernelRegressor
 from mercer.opening.inputs import with_named_columns
-from mercer.style import BLUE, EDGE, INK, ORANGE, WIDE, Axes, dress, grid, new_axes
+from mercer.style import BLUE, EDGE, INK, ORANGE, WIDE, Axes, finish, new_axes
 from mercer.validation import check_count, check_flag, check_same_length
 
 #: A row stands alone above this many times the mean leverage, or standard deviations.
@@ -97,7 +97,7 @@ class ResidualLeverageDisplay:
         estimator: KernelRegressor,
         X: Any,
         y: Any,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         *,
         fitted: bool = True,
         output: int = 0,
@@ -213,12 +213,7 @@ class ResidualLeverageDisplay:
         )
         axes.margins(x=0.08, y=0.12)
         self.texts_ = self._write_names(named[: self.names])
-        axes.set_xlabel("leverage")
-        axes.set_ylabel("residual / its standard deviation")
-        grid(axes)
-        dress(axes)
-        if self.name is not None:
-            axes.set_title(self.name, loc="left")
+        finish(axes, "leverage", "residual / its standard deviation", self.name)
         return self
 
     def _write_names(self, rows: Array) -> list[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from mercer.contracts import Array
 from mercer.estimators.column_weights import importances_of
 from mercer.estimators.kernel_estimator import KernelEstimator
+from mercer.opening.inputs import columns_of_fit
 from mercer.style import BLUE, INK, Axes, dress, grid, pyplot, short_name
 from mercer.validation import check_count
 
@@ -105,23 +106,15 @@ class MetricDisplay:
         title: by default, which metric was learned and the held-out error before and after.
         """
         importances = estimator.feature_importances_
-        names = getattr(estimator, "feature_names_in_", None)
-        columns = estimator.columns_
-        matrix = estimator.metric_
-        if (
-            columns is not None and matrix is not None and np.ndim(matrix) == 2
-        ):  # directions are of encoded columns
+        (names, encoding), matrix = columns_of_fit(estimator), estimator.metric_
+        directed = matrix is not None and np.ndim(matrix) == 2
+        if encoding is not None and directed:  # directions are of encoded columns
             importances = importances_of(estimator.fit_)
-            names = names if columns.encoding_.is_identity else columns.encoding_.feature_names
+            names = names if encoding.is_identity else encoding.feature_names
         search = estimator.fit_.search
         if name is None and search is not None:
             name = f"metric: {search.describe()}".replace("; ", "\n")
-        display = cls(
-            importances=importances,
-            feature_names=names,
-            matrix=matrix,
-            name=name,
-        )
+        display = cls(importances=importances, feature_names=names, matrix=matrix, name=name)
         return display.plot(max_features, ax)
 
     def plot(self, max_features: int = 20, ax: Any = None) -> Self:

@@ -15,10 +15,10 @@ from mercer.style import (
     INK,
     ORANGE,
     PURPLE,
-    WIDE,
     Axes,
     dress,
     grid,
+    is_wide,
     legend_above,
     new_axes,
 )
@@ -134,8 +134,7 @@ class SolverPathDisplay:
             self._add(axes, self.training_error, color=TRAINING, label="training error")
         if self.validation_error is not None:
             self._add(axes, self.validation_error, color=VALIDATION, label="validation error")
-        shown = np.concatenate([line.get_ydata() for line in axes.lines])
-        if shown.min(initial=np.inf) > 0 and shown.max() > WIDE * shown.min():
+        if is_wide(axes):
             axes.set_yscale("log")
         axes.set_ylabel("mean squared error")
 

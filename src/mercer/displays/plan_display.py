@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.contracts import Array
-from mercer.style import BLUE, GRAY, GREEN, ORANGE, PURPLE, WIDE, Axes, dress, grid, pyplot
+from mercer.style import BLUE, GRAY, GREEN, ORANGE, PURPLE, Axes, dress, grid, is_wide, pyplot
 from mercer.theory import Forecast
 from mercer.theory.fit_plan import FitPlan
 from mercer.theory.forecast import SHAPES, predicted_error
@@ -67,7 +67,7 @@ class PlanDisplay:
         for row, name in ((0, what), (1, "seconds on this machine")):
             for one in axes[row]:
                 one.set_xscale("log")
-                if row or self._wide(one):
+                if row or is_wide(one):
                     one.set_yscale("log")
                 one.xaxis.set_major_formatter("{x:,.0f}")
                 grid(one)
@@ -95,7 +95,7 @@ class PlanDisplay:
                 seconds.plot(sizes, costs, color=color, linewidth=1.8, label=label)
         most = max(point.rows for point in found.study.points)
         measured = [
-            (point.functions, self._stated(found, point.error))
+            (point.functions, np.sqrt(found.study.spread * point.error))
             for point in found.study.points
             if point.family == "landmarks" and point.rows == most and not found.classes
         ]
@@ -111,16 +111,8 @@ class PlanDisplay:
             if not listed:
                 continue
             shape, one = SHAPES[name], listed[0]
-            curves = [
-                predicted_error(
-                    found.study,
-                    shape,
-                    found.n_rows,
-                    one.functions,
-                    found.n_rows / count if count > 1 else np.inf,
-                )
-                for count in counts
-            ]
+            n, parts = found.n_rows, [found.n_rows / k if k > 1 else np.inf for k in counts]
+            curves = [predicted_error(found.study, shape, n, one.functions, m) for m in parts]
             self._band(errors, counts, curves, color, name)
             costs = [self._seconds(found, name, one.functions, int(count)) for count in counts]
             seconds.plot(counts, costs, color=color, linewidth=1.8)
@@ -138,11 +130,3 @@ class PlanDisplay:
         axes.plot(at, [one.value for one in curves], color=color, linewidth=1.8, label=label)
         low, high = [one.low for one in curves], [one.high for one in curves]
         axes.fill_between(at, low, high, color=color, alpha=0.15, linewidth=0)
-
-    def _wide(self, axes: Axes) -> bool:
-        """Return whether the errors need a logarithmic axis."""
-        shown = np.concatenate([line.get_ydata() for line in axes.lines])
-        return bool(shown.min() > 0 and shown.max() > WIDE * shown.min())
-
-    def _stated(self, found: Forecast, error: float) -> float:
-        return float(np.sqrt(found.study.spread * error))

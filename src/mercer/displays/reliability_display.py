@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.contracts import Array
@@ -12,7 +13,7 @@ from mercer.estimators.calibrating import reliability_by
 from mercer.estimators.classifier import KernelClassifier
 from mercer.inference.reliability import Reliability
 from mercer.opening.fit_input import FitInput
-from mercer.style import BLUE, EDGE, GRAY, INK, Axes, dress, grid, legend_above, new_axes
+from mercer.style import BLUE, EDGE, GRAY, INK, Axes, finish, legend_above, new_axes
 
 #: Shares of rows are drawn up to this height.
 HEIGHT = 0.25
@@ -76,11 +77,11 @@ class ReliabilityDisplay:
     def from_estimator(
         cls,
         estimator: KernelClassifier,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: object = None,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
         *,
-        pos_label: Any = None,
+        pos_label: object = None,
         ax: Axes | None = None,
         name: str | None = None,
     ) -> Self:
@@ -111,10 +112,8 @@ class ReliabilityDisplay:
                 )
             reliability, rows = known.reliability, f"rows {known.rows}"
         else:
-            reliability, rows = (
-                reliability_by(estimator, FitInput(X, y, sample_weight)),
-                "given rows",
-            )
+            given = FitInput(X, y, sample_weight)
+            reliability, rows = reliability_by(estimator, given), "given rows"
         label = f"{reliability.n_rows:,} {rows}"
         return cls(reliability, pos_class=number, label=label, name=name).plot(ax)
 
@@ -153,19 +152,16 @@ class ReliabilityDisplay:
         axes, found = self.ax_, self.reliability
         axes.set_xlim(-0.02, 1.02)
         axes.set_ylim(-0.02, 1.02)
-        top = self.pos_class is None
-        axes.set_xlabel("probability of the most probable class" if top else "probability")
-        axes.set_ylabel("observed frequency")
         text = f"log loss {found.log_loss:.4g}\nBrier score {found.brier:.4g}"
         place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "bottom"}
         axes.text(0.97, 0.28, text, color=INK, fontsize="small", **place)
-        grid(axes)
-        dress(axes)
+        of = " of the most probable class" if self.pos_class is None else ""
+        finish(axes, f"probability{of}", "observed frequency")
         handles, labels = axes.get_legend_handles_labels()
         legend_above(axes, dict(zip(labels, handles, strict=True)), self.name)
 
 
-def _number(classes: Array, pos_label: Any) -> int | None:
+def _number(classes: Array, pos_label: object) -> int | None:
     """Return the number of a class."""
     if pos_label is None:
         return 1 if len(classes) == 2 else None

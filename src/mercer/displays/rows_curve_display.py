@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.fitting import prepared
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.opening.fit_input import FitInput
 from mercer.opening.inputs import Known
-from mercer.style import BLUE, GRAY, INK, ORANGE, Axes, dress, grid, new_axes
+from mercer.style import BLUE, GRAY, INK, ORANGE, Axes, finish_curve, new_axes
 from mercer.theory.rows_curve import RowsCurve, measure_rows_curve
 from mercer.validation import check_count
 
@@ -64,9 +65,9 @@ class RowsCurveDisplay:
     def from_estimator(
         cls,
         estimator: KernelEstimator,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: object,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
         *,
         n_components: int = FUNCTIONS,
         ax: Axes | None = None,
@@ -120,29 +121,14 @@ class RowsCurveDisplay:
             label += f" of {curve.model_functions:,}"
         axes.plot(curve.rows, curve.errors.mean(axis=1), "o", color=BLUE, label=label)
         law = [curve.at(n) for n in grid_of_rows]
-        axes.fill_between(
-            grid_of_rows,
-            [one.low for one in law],
-            [one.high for one in law],
-            color=GRAY,
-            alpha=0.2,
-            linewidth=0,
-        )
-        values = [one.value for one in law]
+        values, below, above = np.array([(one.value, one.low, one.high) for one in law]).T
+        axes.fill_between(grid_of_rows, below, above, color=GRAY, alpha=0.2, linewidth=0)
         axes.plot(grid_of_rows, values, color=INK, linewidth=1.5, label="power law")
         self._mark(now, f"{now:,} rows: {curve.at(now).value:.3g}", "o")
         twice = curve.at(2 * now)
         words = f"twice the rows: {twice.value:.3g} ({twice.low:.3g} to {twice.high:.3g})"
         self._mark(2 * now, words, "D")
-        axes.set(xscale="log", xlabel="rows", ylabel=curve.measure)
-        sizes = [*curve.rows, 2.0 * now]
-        axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
-        axes.minorticks_off()
-        grid(axes)
-        dress(axes)
-        axes.legend(loc="upper right", frameon=False, fontsize="small")  # where the curve is not
-        if self.name is not None:
-            axes.set_title(self.name, loc="left")
+        finish_curve(axes, [*curve.rows, 2.0 * now], "rows", curve.measure, self.name)
         return self
 
     def _mark(self, rows: float, label: str, marker: str) -> None:

@@ -20,8 +20,7 @@ from mercer.style import (
     PURPLE,
     WIDE,
     Axes,
-    dress,
-    grid,
+    finish,
     legend_above,
     new_axes,
 )
@@ -130,10 +129,7 @@ class SearchDisplay:
         elif self.errors.max() > 2 * best[-1]:
             axes.set_ylim(bottom=0)
         axes.locator_params("x", integer=True, min_n_ticks=1)
-        axes.set_xlabel("candidate")
-        axes.set_ylabel("held-out error / spread of y")
-        grid(axes)
-        dress(axes)
+        finish(axes, "candidate", "held-out error / spread of y")
         handles, labels = axes.get_legend_handles_labels()
         legend_above(axes, dict(zip(labels, handles, strict=True)), self.name, room=2.5)
         return self

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.contracts import Array
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.selection import SizePath
-from mercer.style import BLUE, INK, ORANGE, Axes, dress, grid, new_axes
+from mercer.style import BLUE, INK, ORANGE, Axes, finish_curve, new_axes
 
 
 class SizePathDisplay:
@@ -76,14 +76,7 @@ class SizePathDisplay:
         label = f"the model: {last:,} functions"
         axes.plot(last, self._shown(known), "o", color=ORANGE, markersize=7, label=label, zorder=4)
         what = "mean squared error" if path.squared else "root mean squared error"
-        axes.set(xscale="log", xlabel="functions", ylabel=what)
-        axes.set_xticks([*path.sizes, 2 * last], [f"{n:,}" for n in [*path.sizes, 2 * last]])
-        axes.minorticks_off()
-        grid(axes)
-        dress(axes)
-        axes.legend(loc="upper right", frameon=False, fontsize="small")  # where the curve is not
-        if self.name is not None:
-            axes.set_title(self.name, loc="left")
+        finish_curve(axes, [*path.sizes, 2 * last], "functions", what, self.name)
         return self
 
     def _shown(self, errors: Array | float) -> Array | float:

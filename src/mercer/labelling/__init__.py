@@ -21,12 +21,12 @@ from mercer.labelling.label_book import LabelBook, TakenError
 from mercer.labelling.label_learning import CurvePoint, LabelsNeeded, labels_needed
 from mercer.labelling.label_pool import Fingerprint, LabelPool
 from mercer.labelling.label_rounds import draw_again, write_sheet
-from mercer.labelling.label_studio import ImportedLabels, read_label_studio
+from mercer.labelling.label_studio import ImportedLabels, label_studio_tasks, read_label_studio
 from mercer.labelling.label_values import LabelTask
 from mercer.labelling.labeller import ImportanceLabeller
 from mercer.labelling.labelling_session import LabellingSession
 from mercer.labelling.page.page_server import PageServer
-from mercer.labelling.sheet import Draws, Sheet, label_studio_tasks, sheet_files
+from mercer.labelling.sheet import Draws, Sheet, sheet_files
 from mercer.labelling.sheet_reading import Labelled, join, read_sheet
 
 __all__ = [

@@ -6,16 +6,18 @@ from copy import copy, deepcopy
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mercer.bases import BasisTransformer, Landmarks, as_basis
-from mercer.contracts import Array, Precision, ReadableRows
+from mercer.contracts import Array, Precision, ReadableRows, Rows
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.parameters import check_parameters
 from mercer.kernels import Kernel
+from mercer.labelling.labeller import ImportanceLabeller
 from mercer.labelling.row_labels import Ask, check_pool, labels_for, rows_of
 from mercer.opening.inputs import unchanged_on_error
 from mercer.opening.labelling_draws import identity_of
@@ -94,7 +96,7 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        labeller: Any,
+        labeller: ImportanceLabeller,
         model: Any,
         *,
         same_basis: bool = False,
@@ -107,7 +109,7 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         self.same_alpha = same_alpha
         self.weight_type = weight_type
 
-    def fit(self, pool: Any, y: Ask | Any) -> Self:
+    def fit(self, pool: Rows, y: Ask | ArrayLike) -> Self:
         """Draw the rows of a first round, ask for their labels, and fit.
 
         Parameters
@@ -131,7 +133,7 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
             model = self._label(pool, y, self.labeller_.indices_)
         return self._fitted(model, pool)
 
-    def label_more(self, pool: Any, y: Ask | Any, budget: int | None = None) -> Self:
+    def label_more(self, pool: Rows, y: Ask | ArrayLike, budget: int | None = None) -> Self:
         """Draw another round from the same pool, ask for labels of new rows, and fit again.
 
         Rows that are labelled already only gain weight. ``budget`` is that of the labeller by
@@ -155,7 +157,7 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
             model = self._label(pool, y, self.labeller_.select(budget))
         return self._fitted(model, pool)
 
-    def _label(self, pool: Any, y: Ask | Any, new: Array) -> Any:
+    def _label(self, pool: Rows, y: Ask | ArrayLike, new: Array) -> Any:
         """Add the labels of new rows; return the model to fit, checked before anybody is asked."""
         model = self._tied(clone(self.model))
         if len(new):
@@ -172,14 +174,14 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
         self.n_draws_ = self.labeller_.n_draws_
         return model
 
-    def _fitted(self, model: Any, pool: Any) -> Self:
+    def _fitted(self, model: Any, pool: Rows) -> Self:
         """Fit to all labelled rows; if that fails, the labels are kept."""
         self.__dict__.pop("model_", None)
         # A model may do without weights where all of them are 1.
         takes = has_fit_parameter(model, "sample_weight")
         weights = {"sample_weight": self.sample_weight_} if takes else {}
         model.fit(rows_of(pool, self.indices_), self.labels_, **weights)
-        if isinstance(getattr(model, "basis", None), ReusedBasis):
+        if isinstance(model, KernelEstimator) and isinstance(model.basis, ReusedBasis):
             model.basis = clone(self.model.basis)  # its functions are in basis_
         self.model_ = model
         return self
@@ -249,24 +251,24 @@ class ActiveLearner(MetaEstimatorMixin, BaseEstimator):
 
     # -- the model's predictions ---------------------------------------------------------------
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Return the model's predictions."""
         check_is_fitted(self, "model_")
         return np.asarray(self.model_.predict(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: ArrayLike | None = None) -> float:
         """Return the model's score on labelled rows."""
         check_is_fitted(self, "model_")
         return float(self.model_.score(X, y, sample_weight))
 
     @available_if(_model_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """Return the model's class probabilities."""
         check_is_fitted(self, "model_")
         return np.asarray(self.model_.predict_proba(X))
 
     @available_if(_model_has("decision_function"))
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: object) -> Array:
         """Return the model's decision function."""
         check_is_fitted(self, "model_")
         return np.asarray(self.model_.decision_function(X))

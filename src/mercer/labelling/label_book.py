@@ -160,7 +160,7 @@ class LabelBook:
         with self.lock:
             return self._queue.next(tab)
 
-    def label(self, row: str, label: Any, person: str) -> None:
+    def label(self, row: str, label: object, person: str) -> None:
         """Label a row; on return, the label is on disk."""
         with self.lock:
             if self.task is None:

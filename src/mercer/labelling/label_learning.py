@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import clone
 
-from mercer.contracts import Array
+from mercer.contracts import Array, Rows
 from mercer.estimators import KernelClassifier, KernelRegressor
 from mercer.labelling.label_values import CLASSIFICATION
 from mercer.labelling.row_labels import rows_of
@@ -149,7 +149,7 @@ class LabelledRows:
     independent ones.
     """
 
-    X: Any
+    X: Rows
     y: Array
     weight: Array
     count: Array
@@ -180,18 +180,18 @@ def uniform_part(rows: LabelledRows, rng: np.random.Generator) -> LabelledRows:
     return rows.part(at, kept[at])
 
 
-def default_model(task: str, seed: int = 0) -> Model:
+def default_model(task: str) -> Model:
     """Return the model of a task. Of weights only their ratios count, as rounds are unfinished."""
     made = KernelClassifier if task == CLASSIFICATION else KernelRegressor
-    return made(weight_type="relative", random_state=seed)
+    return made(weight_type="relative", random_state=0)
 
 
-def learn(model: Model, rows: LabelledRows, seed: int = 0) -> tuple[Model, CurvePoint]:
+def learn(model: Model, rows: LabelledRows) -> tuple[Model, CurvePoint]:
     """Fit a clone of a model to labelled rows; return it with its point of the curve."""
     fitted, (error, deviation) = _left_out(model, rows)
     if rows.most is None:
         return fitted, CurvePoint(len(rows.y), error, deviation)
-    rng = np.random.default_rng([seed, len(rows.y)])
+    rng = np.random.default_rng([0, len(rows.y)])
     parts = [uniform_part(rows, rng) for _ in range(REPEATS)]
     if not all(part.enough for part in parts):
         return fitted, CurvePoint(len(rows.y), error, deviation)
@@ -226,7 +226,7 @@ def _wrong(fitted: Any, size: float) -> tuple[float, float]:
     return share, float(np.sqrt(share * (1 - share) / size))
 
 
-def guesses(model: Model, X: Any) -> list[dict[str, Any]]:
+def guesses(model: Model, X: Rows) -> list[dict[str, Any]]:
     """Return what a model expects of rows, and how sure it is.
 
     For classes, that is the probability of each; for numbers, the prediction with an interval and

@@ -9,18 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer.columns.row_folds import row_hashes
 from mercer.contracts import Array, Rows, RowSource
 from mercer.labelling.label_values import as_id, as_shown
-from mercer.rows import (
-    ArraySource,
-    CsvSource,
-    ParquetSource,
-    as_source,
-    names_columns,
-    open_rows,
-)
+from mercer.rows import ArraySource, CsvSource, ParquetSource, as_source, names_columns, open_rows
 from mercer.rows.arrow import kind_of, reading
 from mercer.rows.checks import check_exists, check_file
 from mercer.rows.column_selection import select_columns
@@ -88,9 +82,9 @@ class LabelPool:
 
     def __init__(
         self,
-        pool: Any,
+        pool: object,
         columns: Sequence[str] | None = None,
-        ids: Any = None,
+        ids: str | ArrayLike | None = None,
         *,
         exclude: Sequence[str] = (),
         delimiter: str | None = None,
@@ -150,7 +144,7 @@ class LabelPool:
                 self.ids = np.concatenate(parts)
 
     def _take(
-        self, pool: Any, columns: Sequence[str] | None, name: str | None, exclude: Sequence[str]
+        self, pool: object, columns: Sequence[str] | None, name: str | None, exclude: Sequence[str]
     ) -> None:
         """Use rows in memory, or a source."""
         self._frame = None if isinstance(pool, RowSource) else as_frame(pool)
@@ -233,7 +227,7 @@ def _listed(column: Column) -> list[Any]:
     return [None if value != value else value for value in column.tolist()]
 
 
-def as_frame(pool: Any) -> Any:
+def as_frame(pool: object) -> Any:
     """Return a data frame of any library, or None if this is not a data frame."""
     try:
         import narwhals as nw
@@ -241,6 +235,13 @@ def as_frame(pool: Any) -> Any:
         return None
     frame = nw.from_native(pool, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def has_names(pool: object) -> bool:
+    """Return whether the columns of a pool have names."""
+    if isinstance(pool, (str, os.PathLike)):
+        return names_columns(pool)
+    return not isinstance(pool, RowSource) and as_frame(pool) is not None
 
 
 def _features(

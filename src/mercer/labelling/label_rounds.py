@@ -11,24 +11,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mercer.contracts import Array, RowSource
-from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, LabelPool, as_frame
+from mercer.contracts import Array
+from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, LabelPool, has_names
+from mercer.labelling.label_studio import label_studio_tasks
 from mercer.labelling.label_values import as_number, some
 from mercer.labelling.labeller import ImportanceLabeller
-from mercer.labelling.sheet import (
-    Draws,
-    Sheet,
-    label_studio_tasks,
-    sheet_files,
-)
-from mercer.rows import names_columns
+from mercer.labelling.sheet import Draws, Sheet, sheet_files
 from mercer.storage import write_json, write_together
 from mercer.validation import check_count
 
 
 def write_sheet(
     labeller: ImportanceLabeller,
-    pool: Any,
+    pool: object,
     path: str | os.PathLike[str],
     *,
     before: Sheet | None = None,
@@ -156,19 +151,12 @@ def _shown(pool: LabelPool, rows: Array) -> dict[str, list[Any]]:
     return found
 
 
-def _columns(labeller: ImportanceLabeller, pool: Any) -> list[str] | None:
+def _columns(labeller: ImportanceLabeller, pool: object) -> list[str] | None:
     """Return the features of a labeller, since the pool may have additional columns."""
     names = getattr(labeller, "feature_names_in_", None)
     if names is None or not has_names(pool):
         return None
     return [str(name) for name in names]
-
-
-def has_names(pool: Any) -> bool:
-    """Return whether the columns of a pool have names."""
-    if isinstance(pool, (str, os.PathLike)):
-        return names_columns(pool)
-    return not isinstance(pool, RowSource) and as_frame(pool) is not None
 
 
 class GrowingSheet:

@@ -1,4 +1,4 @@
-"""Labels from an export of Label Studio, joined by ``mercer_id``.
+"""Tasks for Label Studio, and labels from its exports, joined by ``mercer_id``.
 
 An export is a list of tasks, each with the annotations of one or more people. The most frequent
 class and the mean of numbers are the label of a row.
@@ -18,6 +18,7 @@ import numpy as np
 
 from mercer.columns.text_numbers import parse_numbers, preferred, styles_of
 from mercer.labelling.label_values import as_id, as_label, some
+from mercer.labelling.sheet import Sheet
 from mercer.rows.checks import check_file
 from mercer.validation import warn
 
@@ -44,6 +45,30 @@ class ImportedLabels:
     labels: dict[str, Any]
     skipped: list[str]
     disagreements: list[str]
+
+
+def label_studio_tasks(sheet: Sheet, known: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """Return tasks in the JSON format of Label Studio, one per row that is not ``known``.
+
+    :func:`read_label_studio` reads the labels of an export, by their ``mercer_id``.
+    """
+    drawn, left_out = sheet.drawn, set(known)
+    tasks = []
+    for at, id_ in enumerate(drawn.ids):
+        if id_ not in left_out:
+            data = {name: as_json(values[at]) for name, values in sheet.shown.items()}
+            data |= {"mercer_id": id_, "mercer_weight": drawn.weights[at]}
+            tasks.append({"data": data})
+    return tasks
+
+
+def as_json(value: object) -> Any:
+    """Convert a value to JSON; dates become text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return str(value)
 
 
 def read_label_studio(path: str | os.PathLike[str]) -> ImportedLabels:

@@ -51,7 +51,7 @@ class LabelTask:
             found = found.with_class(name)
         return found
 
-    def with_class(self, name: Any) -> LabelTask:
+    def with_class(self, name: object) -> LabelTask:
         """Return the task with one more class."""
         if self.kind != CLASSIFICATION:
             raise ValueError("labels are numbers here, so that no class can be added")
@@ -75,7 +75,7 @@ class LabelTask:
         as_target(list(classes), list(classes), False)  # a fit must be able to read all of them
         return LabelTask(CLASSIFICATION, classes)
 
-    def value(self, label: Any) -> Any:
+    def value(self, label: object) -> Any:
         """Return a label as it is written to a sheet; raise ValueError if it is none."""
         if self.kind == REGRESSION:
             number = as_number(label) if not isinstance(label, bool) else math.nan
@@ -95,7 +95,7 @@ class LabelTask:
             return np.asarray([str(label) for label in labels])
         return np.asarray([self.number(label) for label in labels], dtype=float)
 
-    def number(self, label: Any) -> float:
+    def number(self, label: object) -> float:
         """Return a label of a sheet as a number: it may be ``$1,200``, too."""
         value = as_number(label)
         if not math.isfinite(value):
@@ -129,7 +129,7 @@ def task_of_labels(labels: Sequence[Any]) -> LabelTask | None:
 WHOLE = re.compile(r"[-+]?\d{1,18}")
 
 
-def as_id(value: Any) -> str:
+def as_id(value: object) -> str:
     """Return an id in normalized form; a spreadsheet may turn an integer into a decimal.
 
     >>> as_id(17.0), as_id(" a7 "), as_id(None)
@@ -140,7 +140,7 @@ def as_id(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def as_label(value: Any) -> Any:
+def as_label(value: object) -> Any:
     """Return a label, or None if there is none: nothing, or a word for a missing value.
 
     >>> as_label(" red "), as_label("  "), as_label(float("nan")), as_label(0), as_label("n/a")
@@ -168,7 +168,7 @@ def as_shown(column: Sequence[str], decimal: str = ".") -> list[Any]:
     """
     shown: list[Any] = []
     for text in map(str.strip, column):
-        value = as_number(text if decimal == "." else text.replace(decimal, "."))
+        value = as_number(text.replace(decimal, "."))
         if text in GAP_WORDS:
             shown.append(None)
         elif not np.isfinite(value) or re.match(r"[-+]?0\d", text):  # a postal code, say
@@ -176,15 +176,6 @@ def as_shown(column: Sequence[str], decimal: str = ".") -> list[Any]:
         else:
             shown.append(int(text) if re.fullmatch(r"[-+]?\d+", text) else value)
     return shown
-
-
-def as_json(value: Any) -> Any:
-    """Convert a value to JSON; dates become text."""
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    return str(value)
 
 
 def with_decimal_points(labels: list[str]) -> list[str]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
 from mercer.columns import TableEncoder, column_sums
-from mercer.contracts import Array, RandomState
+from mercer.contracts import Array, RandomState, RowSource
+from mercer.engines import as_engine
+from mercer.engines.progress_bar import progress_bar
 from mercer.kernels import InMetric, Kernel, Metric, as_kernel
 from mercer.labelling.pool_draws import (
     Draws,
@@ -24,21 +28,25 @@ from mercer.labelling.pool_draws import (
     random_draws_of_pool,
 )
 from mercer.labelling.pool_penalty import facts_for
-from mercer.labelling.pool_rows import (
-    NoTargets,
-    open_pool,
-    placed,
-    pooled_shard,
-)
 from mercer.labelling.pool_scores import PoolDimension, PoolScores, pool_request, score_pool
 from mercer.opening.encoding import encoder_of, has_other_columns, with_learned_columns
-from mercer.opening.inputs import Features, InputOptions, unchanged_on_error
+from mercer.opening.inputs import (
+    Features,
+    InputOptions,
+    features_of,
+    unchanged_on_error,
+    validated_rows,
+)
 from mercer.opening.labelling_draws import remember
 from mercer.plan import parse_memory
 from mercer.result import Clock
-from mercer.rows import ArraySource
+from mercer.rows import ArraySource, open_rows
+from mercer.rows.file_source import FileSource
+from mercer.rows.pools import Pool
 from mercer.rows.rowset import RowSet
+from mercer.rows.shards import Shard, cut
 from mercer.search import keeps_units
+from mercer.targets.number_targets import RegressionTargets
 from mercer.validation import LARGEST, check_choice, check_count, check_number
 
 #: Labels per effective dimension, if alpha is chosen automatically.
@@ -193,9 +201,9 @@ class ImportanceLabeller(BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any = None,
+        y: object = None,
         pilot: tuple[Any, Any] | None = None,
-        labelled: Any = None,
+        labelled: ArrayLike | None = None,
     ) -> Self:
         """Compute the scores of a pool and draw the first round.
 
@@ -234,7 +242,7 @@ class ImportanceLabeller(BaseEstimator):
                     f"budget must be at most the {source.n_rows} rows of the pool, got "
                     f"{self.budget}: to label all rows, no labeller is needed"
                 )
-            known = check_labelled(self, labelled, source.n_rows)
+            known = check_labelled(self.sampling, self.budget, labelled, source.n_rows)
             wanted = Wanted(self.budget + len(known), known, self.candidates, self.memory_limit)
             with placed(self, source) as rows:
                 found, self._draws = self._scored(rows, rng, wanted, draws)
@@ -352,3 +360,56 @@ class ImportanceLabeller(BaseEstimator):
         if self._facts is None:
             return pool.alpha_at(labels / LABELS)
         return self._facts.penalty(pool, labels)
+
+
+def open_pool(options: InputOptions, X: Any, y: object) -> tuple[RowSource, Features]:
+    """Return the pool of a labeller as a source; y may name a column that is not a feature."""
+    if isinstance(X, RowSource):
+        source = X
+        if isinstance(X, FileSource) and X.raw and not options.tables:
+            source = X.as_numbers()
+    elif isinstance(X, (str, bytes)) or hasattr(X, "__fspath__"):
+        target = y if isinstance(y, str) else None
+        source = open_rows(X, target=target, raw=options.tables)
+    else:
+        rows, features = validated_rows(X, options)
+        return ArraySource(rows, feature_names=features.names), features
+    return source, features_of(source, options)
+
+
+@contextmanager
+def placed(labeller: ImportanceLabeller, pool: RowSource) -> Iterator[RowSet]:
+    """Yield the rows of a pool in one place, or over the shards of a labeller, on its engine."""
+    with progress_bar(labeller.verbose) as progress:
+        if labeller.shards is None and labeller.engine is None:
+            yield RowSet.in_one_place(pool, progress)
+            return
+        engine = as_engine(labeller.engine)
+        try:
+            # Consecutive rows, so that the draws do not depend on the number of shards.
+            shards = [
+                replace(shard, source=shard.source.source)
+                for shard in cut(Pool(pool), labeller.shards or 2 * engine.width)
+                if isinstance(shard.source, Pool)
+            ]
+            yield RowSet.over_shards(engine, shards, nothing)
+        finally:
+            if engine is not labeller.engine and hasattr(engine, "close"):
+                engine.close()
+
+
+class NoTargets(RegressionTargets):
+    """Targets that are not known, whatever a file may have."""
+
+    def values(self, y: Array, start: int) -> Array:
+        """Return NaN for every row."""
+        return np.full((len(y), 1), np.nan)
+
+
+def pooled_shard(shard: Shard) -> Shard:
+    """Task: return a shard whose labels are ignored."""
+    return Shard(shard.number, shard.name, Pool(shard.source), shard.progress)
+
+
+def nothing(source: RowSource) -> None:
+    """Return None: a pool has no targets to summarize."""

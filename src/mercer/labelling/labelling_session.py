@@ -95,7 +95,7 @@ class LabellingSession:
 
     def __init__(
         self,
-        pool: Any,
+        pool: object,
         path: str | os.PathLike[str],
         budget: int = 100,
         *,
@@ -191,7 +191,7 @@ class LabellingSession:
             "id_name": sheet.drawn.id_name,
             "columns": self._view.columns(sheet, at),
             "pictures": self._view.pictures(sheet, at),
-            "guess": self.learning.guess(row),
+            "guess": self.learning.guesses.get(row),
         }
 
     def _waiting(self) -> str:
@@ -307,6 +307,8 @@ class SessionLearning:
         The number of labels that the model has seen; 0 if there is none.
     trouble : str or None
         Why the last fit failed.
+    guesses : dict
+        What the model expects of each row without a label, by id.
     """
 
     def __init__(
@@ -315,7 +317,7 @@ class SessionLearning:
         self._book, self._pool, self._every, self._target = book, pool, every, target_error
         self._model: Model | None = None
         self._features: tuple[int, Any] = (0, None)
-        self._guesses: dict[str, dict[str, Any]] = {}
+        self.guesses: dict[str, dict[str, Any]] = {}
         self.changes = every  # a session that goes on fits at once
         self.fitted_labels = 0
         self.trouble: str | None = None
@@ -336,24 +338,18 @@ class SessionLearning:
         with threadpool_limits(limits=1):  # the page is to answer meanwhile
             try:
                 if self.due or (at_end and self.changes):
-                    self._fit(sheet, task.target, default_model(task.kind), most_weight)
+                    self._fit(sheet, task, most_weight)
                 if self._model is not None:
                     self._expect(sheet, self._model)
             except UNFIT as error:
                 self.trouble = " ".join(str(error).split())
 
-    def _fit(
-        self,
-        sheet: Sheet,
-        target: Callable[[list[Any]], Array],
-        model: Model,
-        most_weight: float | None,
-    ) -> None:
+    def _fit(self, sheet: Sheet, task: LabelTask, most_weight: float | None) -> None:
         changes, drawn = self.changes, sheet.drawn
         at = np.array([i for i, label in enumerate(sheet.labels) if label is not None], dtype=int)
         rows = LabelledRows(
             rows_of(self._rows(sheet), at),
-            target([sheet.labels[i] for i in at]),
+            task.target([sheet.labels[i] for i in at]),
             np.asarray(drawn.weights)[at],
             np.asarray(drawn.counts)[at],
             most_weight,
@@ -361,7 +357,7 @@ class SessionLearning:
         if not rows.enough:
             return
         try:
-            self._model, point = learn(model, rows)
+            self._model, point = learn(default_model(task.kind), rows)
         finally:
             self.changes -= changes
         self.trouble, self.fitted_labels = None, len(at)
@@ -372,7 +368,7 @@ class SessionLearning:
         at = np.array([i for i, label in enumerate(sheet.labels) if label is None], dtype=int)
         found = guesses(model, rows_of(self._rows(sheet), at)) if len(at) else []
         ids = [sheet.drawn.ids[i] for i in at]
-        self._guesses = dict(zip(ids, found, strict=True))
+        self.guesses = dict(zip(ids, found, strict=True))
 
     def _rows(self, sheet: Sheet) -> Any:
         """Return the features of all rows of a sheet, read once a round."""
@@ -380,10 +376,6 @@ class SessionLearning:
             rows: Array = np.asarray(sheet.drawn.rows)
             self._features = len(rows), self._pool.take(rows)
         return self._features[1]
-
-    def guess(self, row: str) -> dict[str, Any] | None:
-        """Return what the model expects of a row."""
-        return self._guesses.get(row)
 
     @property
     def needed(self) -> LabelsNeeded | None:

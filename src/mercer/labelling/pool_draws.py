@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mercer.contracts import Array
 from mercer.kernels import Linear
@@ -236,11 +237,11 @@ def check_candidates(candidates: int | str | None, sampling: str) -> None:
         check_count(candidates, "candidates")
 
 
-def check_labelled(labeller: Any, labelled: Any, n_rows: int) -> Array:
+def check_labelled(sampling: str, budget: int, labelled: ArrayLike | None, n_rows: int) -> Array:
     """Return the numbers of rows that are labelled already, in increasing order."""
     if labelled is None:
         return np.zeros(0, dtype=np.intp)
-    if labeller.sampling == "leverage":
+    if sampling == "leverage":
         raise ValueError(
             "labelled rows are for sampling='variance' and 'random_variance', got "
             "sampling='leverage', which draws each row independently of others"
@@ -248,9 +249,9 @@ def check_labelled(labeller: Any, labelled: Any, n_rows: int) -> Array:
     rows = check_indices(labelled, n_rows, "labelled")
     if len(np.unique(rows)) < len(rows):
         raise ValueError("labelled must be different rows of the pool, got some of them twice")
-    if labeller.budget > n_rows - len(rows):
+    if budget > n_rows - len(rows):
         raise ValueError(
             f"budget must be at most the {n_rows - len(rows)} rows of the pool that have no label "
-            f"yet, got {labeller.budget}"
+            f"yet, got {budget}"
         )
     return np.sort(rows)

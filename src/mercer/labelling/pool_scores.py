@@ -26,6 +26,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -133,11 +134,7 @@ def score_pool(
     with clock.stage("basis"):
         # The functions are the same for any number of shards: draws and bandwidth use all rows.
         basis = plan.basis.fit_source(
-            rows,
-            request.kernel,
-            request.seeds.basis(),
-            plan.precision,
-            plan.may_widen,
+            rows, request.kernel, request.seeds.basis(), plan.precision, plan.may_widen
         )
     if basis.has_candidates:
         raise ValueError(
@@ -153,14 +150,11 @@ def score_pool(
         pool = PoolDimension(system.spectrum, None, rows.n_rows)
         alpha, directions = choose_alpha(pool), system.directions
     with clock.stage("scores"):
-        found = leverage_of_rows(
-            rows, basis, plan.reading, directions, system.spectrum.filter(alpha)
-        )
+        projected = partial(leverage_of_rows, rows, basis, plan.reading, directions)
+        found = projected(system.spectrum.filter(alpha))
         pool = replace(pool, residual=found.residual)
         tried, alpha = alpha, choose_alpha(pool)
         if alpha != tried:
-            found = leverage_of_rows(
-                rows, basis, plan.reading, directions, system.spectrum.filter(alpha)
-            )
+            found = projected(system.spectrum.filter(alpha))
         scores = found.projected + pool.residual_scores(alpha)
     return PoolScores(scores, alpha, pool.effective_dimension(alpha), basis, clock.seconds)

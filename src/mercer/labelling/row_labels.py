@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from mercer.contracts import Array, RowSource
+from mercer.contracts import Array, Rows, RowSource
 from mercer.rows.labels import missing
 from mercer.validation import check_same_length
 
@@ -16,7 +16,7 @@ from mercer.validation import check_same_length
 Ask = Callable[[Array, Any], Any]
 
 
-def check_pool(pool: Any) -> None:
+def check_pool(pool: object) -> None:
     """Raise TypeError if rows of a pool cannot be taken one by one."""
     if isinstance(pool, (str, RowSource)) or hasattr(pool, "__fspath__") or hasattr(pool, "dask"):
         raise TypeError(
@@ -25,7 +25,7 @@ def check_pool(pool: Any) -> None:
         )
 
 
-def rows_of(pool: Any, indices: Array) -> Any:
+def rows_of(pool: Rows, indices: Array) -> Rows:
     """Return rows of a pool, of the same kind as the pool.
 
     >>> rows_of([[1.0], [2.0], [3.0]], np.array([0, 2]))
@@ -34,7 +34,7 @@ def rows_of(pool: Any, indices: Array) -> Any:
     return _safe_indexing(pool, indices)
 
 
-def labels_for(y: Ask | Any, pool: Any, indices: Array) -> Array:
+def labels_for(y: Ask | Any, pool: Rows, indices: Array) -> Array:
     """Return the labels of drawn rows, checked; nothing else of y is read.
 
     >>> labels_for(lambda indices, rows: [10 * x for (x,) in rows], [[1], [2], [3]], np.array([2]))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mercer.contracts import Array, Rows
+from mercer.kernels.kernel import dense
 from mercer.labelling.label_pool import LabelPool
 from mercer.labelling.sheet import Sheet
 from mercer.rows.table import Table
@@ -119,7 +120,7 @@ class RowView:
         return read_picture(str(sheet.shown[column][at]), self._folder)
 
 
-def shown_value(value: Any) -> dict[str, Any]:
+def shown_value(value: object) -> dict[str, Any]:
     """Return a value as text, and what kind of value it is.
 
     >>> shown_value(0.1 + 0.2), shown_value("a"), shown_value(None)
@@ -247,8 +248,6 @@ def pixel_shape(shape: str) -> tuple[int, ...]:
     >>> pixel_shape("28x20"), pixel_shape("8x8x3")
     ((28, 20), (8, 8, 3))
     """
-    if not is_pixel_shape(shape):
-        raise ValueError(f"the size of an image must be as in 28x28 or 28x28x3, got {shape!r}")
     sizes = tuple(int(size) for size in shape.split("x"))
     if 0 in sizes or np.prod(sizes) > MOST_PIXELS:
         raise ValueError(f"an image must have from 1 to {MOST_PIXELS:,} pixels, got {shape}")
@@ -276,8 +275,4 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 def numbers_of(rows: Table | Rows) -> Array:
     """Return rows of a source as an array of numbers."""
-    if isinstance(rows, Table):
-        rows = rows.numbers()
-    if hasattr(rows, "toarray"):
-        rows = rows.toarray()
-    return np.asarray(rows, dtype=float)
+    return dense(rows.numbers() if isinstance(rows, Table) else rows)

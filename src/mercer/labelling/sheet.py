@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
-from mercer.labelling.label_values import as_id, as_json, as_label, some
+from mercer.labelling.label_values import as_id, as_label, some
 from mercer.storage import ESCAPE, TABLE_WRITERS, escaped_table, write_json, write_together
 from mercer.validation import closest
 from mercer.version import VERSION
@@ -157,21 +157,6 @@ def sheet_files(path: str | os.PathLike[str], *, overwrite: bool = False) -> tup
                 f"with overwrite=True"
             )
     return files
-
-
-def label_studio_tasks(sheet: Sheet, known: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """Return tasks in the JSON format of Label Studio, one per row that is not ``known``.
-
-    :func:`read_label_studio` reads the labels of an export, by their ``mercer_id``.
-    """
-    drawn, left_out = sheet.drawn, set(known)
-    tasks = []
-    for at, id_ in enumerate(drawn.ids):
-        if id_ not in left_out:
-            data = {name: as_json(values[at]) for name, values in sheet.shown.items()}
-            data |= {"mercer_id": id_, "mercer_weight": drawn.weights[at]}
-            tasks.append({"data": data})
-    return tasks
 
 
 def refuse_unknown(ids: Iterable[str], drawn: Sequence[str], label: str) -> None:

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.columns.text_numbers import parse_numbers, styles_of
-from mercer.contracts import Array
-from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool
-from mercer.labelling.label_rounds import has_names
+from mercer.contracts import Array, Rows
+from mercer.labelling.label_pool import DRAWS, LABEL, WEIGHT, Fingerprint, LabelPool, has_names
 from mercer.labelling.label_values import (
     as_id,
     as_label,
@@ -32,7 +31,7 @@ from mercer.rows.arrow import reading
 from mercer.rows.checks import check_file
 from mercer.rows.csv import text_batches
 from mercer.rows.csv_lines import read_header
-from mercer.rows.dialect import Dialect, sniff
+from mercer.rows.dialect import sniff
 from mercer.storage import ESCAPE, pyarrow, unescaped
 from mercer.validation import warn
 
@@ -80,7 +79,7 @@ def read_sheet(path: str | os.PathLike[str]) -> Sheet:
     )
 
 
-def _unescaped(value: Any) -> Any:
+def _unescaped(value: object) -> object:
     return unescaped(value) if isinstance(value, str) else value
 
 
@@ -118,24 +117,18 @@ def _read_record(file: Path) -> tuple[Draws, str | None]:
         raise ValueError(f"{path} is damaged: {error}; draw again") from error
 
 
-def _read_text(path: Path) -> tuple[dict[str, list[str]], Dialect]:
-    """Return the columns of a CSV file as text, and how it is written."""
-    dialect = sniff(path)
-    header = read_header(path, dialect)
+def _read_csv(file: Path) -> Table:
+    """Read a sheet as text, as the spreadsheet wrote it, without blank rows."""
+    dialect = sniff(file)
+    header = read_header(file, dialect)
     names = header.names
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
-        raise ValueError(f"{path} must have distinct column names, got {repeated[0]!r} twice")
-    table: dict[str, list[str]] = {name: [] for name in names}
-    for batch in text_batches(path, dialect, header, names, names):
+        raise ValueError(f"{file} must have distinct column names, got {repeated[0]!r} twice")
+    table: Table = {name: [] for name in names}
+    for batch in text_batches(file, dialect, header, names, names):
         for name in names:
             table[name] += batch.column(name).to_pylist()
-    return table, dialect
-
-
-def _read_csv(file: Path) -> Table:
-    """Read a sheet as text, as the spreadsheet wrote it, without blank rows."""
-    table, dialect = _read_text(file)
     if LABEL in table and dialect.decimal == ",":
         table[LABEL] = with_decimal_points(table[LABEL])
     filled = [any(cell.strip() for cell in row) for row in zip(*table.values(), strict=True)]
@@ -220,12 +213,12 @@ def _is_rounded(value: str | float, known: float) -> bool:
 class Labelled(NamedTuple):
     """Rows with their labels and weights, ready for fit."""
 
-    X: Any
+    X: Rows
     y: Array
     sample_weight: Array
 
 
-def join(pool: Any, sheet: Sheet, *, skip_unlabelled: bool = False) -> Labelled:
+def join(pool: object, sheet: Sheet, *, skip_unlabelled: bool = False) -> Labelled:
     """Return the rows of a sheet with their labels and weights, in the order of the pool.
 
     Parameters
@@ -261,7 +254,7 @@ def join(pool: Any, sheet: Sheet, *, skip_unlabelled: bool = False) -> Labelled:
     return Labelled(X, y, np.asarray(drawn.weights)[kept])
 
 
-def _by_name(drawn: Draws, pool: Any) -> tuple[list[str] | None, str | None]:
+def _by_name(drawn: Draws, pool: object) -> tuple[list[str] | None, str | None]:
     """Return the features and the column of ids, for a pool with column names."""
     if has_names(pool):
         return drawn.columns, None if drawn.pool.ids is None else drawn.id_name

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from mercer.bases import BasisTransformer
 from mercer.combine import Combination
@@ -21,7 +21,7 @@ from mercer.kernels import Gaussian, Kernel
 from mercer.solvers import BaseSolver
 
 
-def named(part: Any) -> str:
+def named(part: object) -> str:
     """Return what messages call a part: the name of its class.
 
     >>> named(3.0)
@@ -131,15 +131,20 @@ def require_blocks(
         )
 
 
+def require_copy(copy: BaseEstimator, part: BaseEstimator, what: str) -> None:
+    """Check that a copy of a part has its parameters."""
+    shown = repr(part.get_params())
+    require(
+        repr(copy.get_params()) == shown,
+        f"a {what} of {named(part)} must have its parameters {shown}, got {copy.get_params()!r}; "
+        f"__init__ must store its arguments under their own names, and nothing else",
+    )
+
+
 def require_copies(part: Combination | BaseSolver) -> None:
     """Check that clones and pickles of a part have its parameters, which are valid."""
-    name, shown = named(part), repr(part.get_params())
-    for what, copy in (("clone", clone(part)), ("pickle", pickle.loads(pickle.dumps(part)))):
-        require(
-            repr(copy.get_params()) == shown,
-            f"a {what} of {name} must have its parameters {shown}, got {copy.get_params()!r}; "
-            f"__init__ must store its arguments under their own names, and nothing else",
-        )
+    require_copy(clone(part), part, "clone")
+    require_copy(pickle.loads(pickle.dumps(part)), part, "pickle")
     part.check()
 
 
@@ -211,9 +216,9 @@ def predictions_over_shards(model: KernelRegressor, X: Array, new: Array) -> tup
     return model.fit(X, y).predict(new), shards.fit(X, y).predict(new)
 
 
-def new_rows(number: int = NEW) -> Array:
+def new_rows() -> Array:
     """Return rows that no function was chosen from."""
-    return unit_square(number, seed=1)
+    return unit_square(NEW, seed=1)
 
 
 def normal_numbers(size: int, columns: int = 2, seed: int = 2) -> Array:

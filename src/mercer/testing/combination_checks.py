@@ -66,9 +66,10 @@ def model(**settings: Any) -> KernelRegressor:
     )
 
 
-def in_one_place(X: Array, y: Array, new: Array) -> Array:
-    """Return the predictions of a fit without shards."""
-    return np.asarray(model().fit(X, y).predict(new))
+def in_one_place() -> tuple[Array, Array, Array, Array]:
+    """Return rows, targets, new rows, and their predictions by a fit without shards."""
+    (X, y), new = rows_and_targets(), unit_square(20, seed=1)
+    return X, y, new, np.asarray(model().fit(X, y).predict(new))
 
 
 def check_parameters(combination: Combination) -> None:
@@ -82,8 +83,7 @@ def check_parameters(combination: Combination) -> None:
 
 def check_one_shard(combination: Combination) -> None:
     """With all rows in one shard the model is that of one place."""
-    (X, y), new = rows_and_targets(), unit_square(20, seed=1)
-    whole = in_one_place(X, y, new)
+    X, y, new, whole = in_one_place()
     found = model(combine=clone(combination), shards=1).fit(X, y)
     require_close(
         found.predict(new),
@@ -101,8 +101,7 @@ def check_one_shard(combination: Combination) -> None:
 
 def check_equal_shards(combination: Combination) -> None:
     """Three shards with the same rows are the model of one of them."""
-    (X, y), new = rows_and_targets(), unit_square(20, seed=1)
-    whole = in_one_place(X, y, new)
+    X, y, new, whole = in_one_place()
     labels = np.repeat(np.arange(3), len(X))
     found = model(combine=clone(combination)).fit(
         np.tile(X, (3, 1)), np.tile(y, 3), shard_labels=labels

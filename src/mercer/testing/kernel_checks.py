@@ -18,6 +18,7 @@ from mercer.testing.assertions import (
     require,
     require_blocks,
     require_close,
+    require_copy,
     require_same,
     rows_for,
     values_between,
@@ -160,12 +161,7 @@ def check_parameters(kernel: Kernel, X: Rows | None = None) -> None:
     """A clone has the same parameters and values; ``fitted`` leaves the kernel as it is."""
     rows, shown = rows_for(kernel, X), repr(kernel.get_params())
     copy = clone(kernel)
-    require(
-        repr(copy.get_params()) == shown,
-        f"a clone of {named(kernel)} must have its parameters {shown}, got "
-        f"{copy.get_params()!r}; __init__ must store its arguments under their own names, and "
-        f"nothing else",
-    )
+    require_copy(copy, kernel, "clone")
     again = copy.set_params(**copy.get_params(deep=False))
     require(
         again is copy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -27,6 +27,8 @@ from mercer.testing.assertions import (
     unit_square,
 )
 
+#: A ``mercer.contracts.System`` with the methods of what it offers.
+AnySystem: TypeAlias = Any
 #: What a solver can need of a system (see ``mercer.contracts.System``).
 NEEDS = ("matrix", "steps", "products")
 #: Relative to the largest value: rounding, and how close fits over shards come.
@@ -239,7 +241,7 @@ SOLVER_CHECKS: list[Callable[..., None]] = [
 ]
 
 
-def check_system(system: Any, alpha: float = 1e-2) -> None:
+def check_system(system: AnySystem, alpha: float = 1e-2) -> None:
     """Check that a system keeps what :class:`mercer.contracts.System` promises.
 
     Runs every function of ``SYSTEM_CHECKS``; the first property that fails raises. What a system
@@ -267,14 +269,14 @@ def check_system(system: Any, alpha: float = 1e-2) -> None:
         check(system, alpha)
 
 
-def solution_of(system: Any, alpha: float) -> Array:
+def solution_of(system: AnySystem, alpha: float) -> Array:
     """Return the solution by Cholesky, or by the spectrum where that refuses."""
     value = system.cholesky(alpha)
     found: Array = system.by_spectrum(alpha) if value is None else value
     return found
 
 
-def check_offers(system: Any, alpha: float = 1e-2) -> None:
+def check_offers(system: AnySystem, alpha: float = 1e-2) -> None:
     """``offers`` names what solvers know of, and something."""
     offers = getattr(system, "offers", None)
     require(
@@ -284,7 +286,7 @@ def check_offers(system: Any, alpha: float = 1e-2) -> None:
     )
 
 
-def check_matrix(system: Any, alpha: float = 1e-2) -> None:
+def check_matrix(system: AnySystem, alpha: float = 1e-2) -> None:
     """Cholesky and spectrum agree, and both solve ``(A + alpha) v = b``."""
     if "matrix" not in system.offers or system.cutoff:
         return
@@ -305,7 +307,7 @@ def check_matrix(system: Any, alpha: float = 1e-2) -> None:
     )
 
 
-def check_coefficients(system: Any, alpha: float = 1e-2) -> None:
+def check_coefficients(system: AnySystem, alpha: float = 1e-2) -> None:
     """``coefficients(v)`` are (M, k) numbers and an intercept (k,), all finite."""
     if not hasattr(system, "coefficients"):
         return  # a plain matrix is of no basis
@@ -325,7 +327,7 @@ def check_coefficients(system: Any, alpha: float = 1e-2) -> None:
     )
 
 
-def check_steps(system: Any, alpha: float = 1e-2) -> None:
+def check_steps(system: AnySystem, alpha: float = 1e-2) -> None:
     """``at(alpha)`` is self-adjoint in its inner product, and has the solution of the matrix."""
     if "steps" not in system.offers:
         return
@@ -358,7 +360,7 @@ def check_steps(system: Any, alpha: float = 1e-2) -> None:
         )
 
 
-def check_products(system: Any, alpha: float = 1e-2) -> None:
+def check_products(system: AnySystem, alpha: float = 1e-2) -> None:
     """``product`` is linear, symmetric and positive, and so is ``precondition``."""
     if "products" not in system.offers:
         return

@@ -63,13 +63,14 @@ class _Answers:
         )
         self._page = pages.get_template("page.html").render(version=VERSION)
         self._static = {name: (FOLDER / "static" / name).read_bytes() for name in STATIC}
-        self._actions: dict[str, Callable[[dict[str, Any]], Any]] = {
-            "label": lambda given: book.label(_text(given, "row"), given.get("label"), _by(given)),
-            "skip": lambda given: book.skip(_text(given, "row"), _by(given)),
-            "undo": lambda given: book.undo(_tab(given), _by(given)),
-            "again": lambda given: book.ask_again(),
-            "release": lambda given: book.release(_tab(given)),
-            "task": lambda given: book.choose_task(_text(given, "kind"), _classes(given)),
+        #: By name: what is done with the body of a request, its tab and its person.
+        self._actions: dict[str, Callable[[dict[str, Any], str, str], Any]] = {
+            "label": lambda given, tab, by: book.label(_text(given, "row"), given.get("label"), by),
+            "skip": lambda given, tab, by: book.skip(_text(given, "row"), by),
+            "undo": lambda given, tab, by: book.undo(tab, by),
+            "again": lambda given, tab, by: book.ask_again(),
+            "release": lambda given, tab, by: book.release(tab),
+            "task": lambda given, tab, by: book.choose_task(_text(given, "kind"), _classes(given)),
         }
 
     async def page(self, request: Request) -> Response:
@@ -87,7 +88,7 @@ class _Answers:
         """Everything that a tab shows."""
         given = dict(request.query_params)
         try:
-            tab, person = _tab(given), _by(given)
+            tab, person = _name(given, "tab"), _name(given, "person")
         except ValueError as error:
             return JSONResponse({"error": str(error)}, 400)
         return JSONResponse(await run_in_threadpool(self._session.state, tab, person))
@@ -108,8 +109,8 @@ class _Answers:
             return JSONResponse({"error": "there is no such action"}, 404)
         try:
             given = await _body(request)
-            tab, person = _tab(given), _by(given)
-            await run_in_threadpool(action, given)
+            tab, person = _name(given, "tab"), _name(given, "person")
+            await run_in_threadpool(action, given, tab, person)
         except TakenError as error:
             return JSONResponse({"error": str(error)}, 409)
         except ValueError as error:
@@ -149,14 +150,6 @@ def _name(given: dict[str, Any], name: str) -> str:
     if not NAME.fullmatch(value):
         raise ValueError(f"{name} must be up to 64 letters and digits")
     return value
-
-
-def _tab(given: dict[str, Any]) -> str:
-    return _name(given, "tab")
-
-
-def _by(given: dict[str, Any]) -> str:
-    return _name(given, "person")
 
 
 def _classes(given: dict[str, Any]) -> list[str]:

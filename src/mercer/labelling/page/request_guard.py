@@ -112,7 +112,8 @@ class RequestGuard:
             return False
         if name in LOOPBACK or name == self._host.lower():
             return True
-        return self._any and (_is_address(name) or name in machine_names())
+        machine = socket.gethostname().lower()
+        return self._any and (_is_address(name) or name in (machine, f"{machine}.local"))
 
 
 def host_name(host: str) -> str | None:
@@ -149,12 +150,6 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def machine_names() -> set[str]:
-    """Return the names of this machine."""
-    name = socket.gethostname().lower()
-    return {name, f"{name}.local"}
 
 
 def checked_token(host: str, token: str | None) -> str:
