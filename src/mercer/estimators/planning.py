@@ -19,8 +19,8 @@ from mercer.sampling import uniform_indices
 from mercer.theory import Cluster, Forecaster, study_rows
 from mercer.theory.by_theory import resolved
 from mercer.theory.fit_plan import FitPlan
-from mercer.theory.machine import measured_speeds
 from mercer.theory.study import FEWEST, FUNCTIONS, SAMPLE
+from mercer.theory.system_costs import measured_speeds
 from mercer.validation import MemoryLimitError, check_count, check_number
 
 #: Rows that the speeds are measured on.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from mercer.report import Summary, html_table, text_table
 from mercer.theory import Forecast, SystemForecast
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class FitPlan:
     """What a fit of some rows would need, and what error to expect.
 
@@ -25,9 +27,8 @@ class FitPlan:
         Why the estimator itself cannot be fitted to so many rows; empty if it can.
     """
 
-    def __init__(self, forecast: Forecast, refused: str = "") -> None:
-        self.forecast = forecast
-        self.refused = refused
+    forecast: Forecast
+    refused: str = ""
 
     @property
     def systems(self) -> tuple[SystemForecast, ...]:

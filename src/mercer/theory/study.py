@@ -22,9 +22,8 @@ from mercer.rows.rowset import RowSet
 from mercer.sampling import uniform_indices
 from mercer.search.sample import labelled_rows, sampled_rows
 from mercer.theory.capacity import Capacity, capacity_of_rows
-from mercer.theory.learning_surface import Estimate, Point, Surface
+from mercer.theory.learning_surface import Decay, Estimate, Point, PowerLaw, Surface
 from mercer.theory.local_kernels import LocalKernels
-from mercer.theory.power_law import Decay, PowerLaw
 from mercer.theory.sub_sums import (
     Measured,
     error_rates,
