@@ -235,8 +235,8 @@ def with_fixed_size(request: Request) -> Request:
     """Return a request whose basis does not grow: rows that are added later may need more.
 
     >>> from mercer.targets.number_targets import RegressionTargets
-    >>> open_size = Request(RegressionTargets.of(np.zeros(2), True), basis=Landmarks("auto"))
-    >>> with_fixed_size(open_size).basis
+    >>> targets = RegressionTargets(np.zeros(1), np.ones(1), False)
+    >>> with_fixed_size(Request(targets, basis=Landmarks("auto"))).basis
     Landmarks()
     """
     if request.basis is not None and not request.basis.grows:

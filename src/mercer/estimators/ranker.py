@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,6 +21,7 @@ from mercer.inference.preferences import PreferenceMap
 from mercer.kernels import Kernel
 from mercer.leaving_out import LeaveOut
 from mercer.metrics import ndcg, pairwise_error
+from mercer.moments import PairWeighting
 from mercer.opening.fit_input import FitInput
 from mercer.result import Fit
 from mercer.rows.given_arrays import refuse_masked
@@ -151,7 +152,8 @@ class KernelRanker(KernelEstimator):
             check_choice(self.calibration, "calibration", ["auto"])
         # The seed that assigns queries to folds, the same in all shards.
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
-        return Relevance(type(self).__name__, self.pair_weighting, seed)
+        weighting = cast(PairWeighting, self.pair_weighting)  # checked with the other parameters
+        return Relevance(type(self).__name__, weighting, seed)
 
     def fit(  # type: ignore[override]
         self,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from mercer.contracts import Array, RowBlock, RowSource
 from mercer.moments import PairWeighting, PairWeights, QueryTotals
@@ -18,9 +17,10 @@ from mercer.targets.number_targets import (
     RegressionTargets,
     RowKind,
     TargetSummary,
+    check_number_targets,
+    real_numbers,
     without_infinity,
 )
-from mercer.targets.target_checks import check_number_targets
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,9 @@ class RankTargets(RegressionTargets):
     pairs: PairWeights | None = None
 
     @classmethod
-    def of_shards(cls, summaries: Sequence[RankSummary], weighting: Any, seed: int) -> RankTargets:
+    def of_shards(
+        cls, summaries: Sequence[RankSummary], weighting: PairWeighting, seed: int
+    ) -> RankTargets:
         """Compute scale and queries from the summaries of shards."""
         found = RegressionTargets.pooled([part.relevance for part in summaries], True)
         queries = [part.queries for part in summaries if part.queries is not None]
@@ -142,25 +144,18 @@ class Relevance(RowKind):
     """Targets of a ranking: relevance, compared within queries if there are any."""
 
     estimator: str
-    weighting: Any
+    weighting: PairWeighting
     seed: int
-    ranks, classes = True, False
+    ranks = True
     summarize = staticmethod(RankSummary.of)
 
-    def check(self, y: Any) -> Array:
+    def check(self, y: object) -> Array:
         """Return one number per row."""
         check_number_targets(y)
-        y = check_array(
-            y,
-            ensure_2d=False,
-            dtype="numeric",
-            ensure_all_finite=False,
-            input_name="y",
-            estimator=self.estimator,
-        )
-        if np.ndim(y) != 1:
-            raise ValueError(f"relevance must be one number per row, got y of shape {np.shape(y)}")
-        return without_infinity(y)
+        values = real_numbers(y, self.estimator)
+        if values.ndim != 1:
+            raise ValueError(f"relevance must be one number per row, got y of shape {values.shape}")
+        return without_infinity(values)
 
     def pooled(self, summaries: Sequence[RankSummary]) -> RankTargets:
         """Compute scale and queries from the summaries of shards."""
