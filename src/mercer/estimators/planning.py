@@ -29,9 +29,9 @@ ROWS = 1000
 
 def plan(
     self: Any,
-    X: Any,
-    y: Any = None,
-    sample_weight: Any = None,
+    X: object,
+    y: object = None,
+    sample_weight: object = None,
     *,
     n_rows: float | None = None,
     workers: int = 1,

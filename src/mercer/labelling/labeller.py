@@ -33,7 +33,7 @@ from mercer.labelling.pool_rows import (
 from mercer.labelling.pool_scores import PoolDimension, PoolScores, pool_request, score_pool
 from mercer.opening.encoding import encoder_of, has_other_columns, with_learned_columns
 from mercer.opening.inputs import Features, InputOptions, unchanged_on_error
-from mercer.opening.labelling_draws import remember
+from mercer.opening.weighing import remember
 from mercer.plan import parse_memory
 from mercer.result import Clock
 from mercer.rows import ArraySource

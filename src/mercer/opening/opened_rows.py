@@ -7,19 +7,28 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from mercer.columns import TableEncoder
-from mercer.columns.looking import look_at
+from mercer.columns.looking import Look, look_at
 from mercer.combine import Combination
-from mercer.contracts import Array, Engine, Progress, RowSource, TargetKind, Targets
+from mercer.contracts import (
+    Array,
+    Engine,
+    Progress,
+    RandomState,
+    RowSource,
+    TargetKind,
+    Targets,
+)
 from mercer.engines import as_engine
 from mercer.engines.journal import Journal
 from mercer.opening.encoding import (
@@ -54,25 +63,17 @@ class RowOptions(InputOptions):
 
     encoder: TableEncoder | None  # None takes columns as they are
     weight_type: str
-    class_weight: Any
+    class_weight: str | Mapping[Any, float] | None
     shards: int | None
     shuffle: bool
-    engine: Any
+    engine: object
     checkpoint: Path | None
     combination: Combination
-    random_state: Any
+    random_state: RandomState
     basis_seed: int | None  # a basis may have a seed of its own
     memory_limit: int | float | str
     verbose: int
-    identity: Any  # the parameters that must be equal to go on from a checkpoint
-
-
-@dataclass(frozen=True)
-class GoingOn:
-    """The model that a fit over shards starts from, or that it adds rows to."""
-
-    coefficients: Array
-    adds_rows: bool
+    identity: Mapping[str, object]  # the parameters that must be equal to go on from a checkpoint
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def opened_rows(
     given: FitInput,
     known: Known | None = None,
     *,
-    going_on: GoingOn | None = None,
+    start: Array | None = None,
     seeds: Seeds | None = None,
     progress: Progress | None = None,
 ) -> Iterator[OpenedRows]:
@@ -120,8 +121,8 @@ def opened_rows(
         What the user passed.
     known : Known or None
         A fitted model, whose columns and targets the rows have.
-    going_on : GoingOn or None
-        A model that the fit starts from, if it is over shards with a checkpoint.
+    start : array or None
+        Coefficients of the model that the fit starts from, or that it adds rows to.
     seeds : Seeds or None
         Those of the previous fit over shards, to go on from it.
     progress : Progress or None
@@ -136,12 +137,12 @@ def opened_rows(
     with _open_engine(options, given.X) as engine:
         if progress is not None:
             engine.progress = lambda label, done, total: progress(label, done, total, "shards")
-        drawn = seeds_of(options)
+        drawn = Seeds.of(options.random_state, options.basis_seed)
         seeds = drawn if seeds is None else seeds
         if options.checkpoint is not None:
-            identity, folder = _identity(options, given, drawn, going_on), options.checkpoint
-            if going_on is not None:  # it has left its own results in the folder
-                folder = folder / f"{'rows' if going_on.adds_rows else 'from'}-{identity[:16]}"
+            identity, folder = _identity(options, given, drawn, start), options.checkpoint
+            if start is not None:  # it has left its own results in the folder
+                folder = folder / f"{'from' if known is None else 'rows'}-{identity[:16]}"
             journal = Journal(engine, folder, seeds.seed, identity)
             engine, seeds = journal, replace(seeds, seed=journal.seed)
         opened = _over_shards(options, kind, given, engine, seeds, known)
@@ -188,7 +189,7 @@ def _in_one_place(
         rows,
         targets,
         found.features,
-        seeds_of(options),
+        Seeds.of(options.random_state, options.basis_seed),
         options.memory_limit,
         unlabelled=found.unlabelled,
         present=found.present,
@@ -232,7 +233,9 @@ def _check_array(options: RowOptions, array: ArraySource, targets: Targets) -> N
     start, gaps = 0, options.tables and options.missing == "fill"
     for block in array.blocks(ROWS):
         if not isinstance(block.X, Table):
-            X = without_gaps(block.X) if gaps else block.X
+            X = block.X
+            if gaps and not hasattr(X, "tocsr"):  # gaps are filled later
+                X = np.nan_to_num(X, posinf=np.inf, neginf=-np.inf)
             check_finite(X, start=start, names=array.feature_names)
         assert block.y is not None
         targets.encode(block.y, start)
@@ -255,7 +258,7 @@ def _cut(
         return partitions(X, given.y, given.weight, given.query, raw=raw), None, False
     if _is_list_of_files(X):
         _refuse("the shards of a list of files are the files", options.shards, labels)
-        return _files(given, kind, options.tables), None, False
+        return _files(X, given, kind, options.tables), None, False
     if isinstance(X, (str, Path)):
         given = FitInput(Path(X).absolute(), given.y, given.weight, given.query)
     found = read_rows(given, options, kind, known)
@@ -266,8 +269,7 @@ def _cut(
             raise ValueError("shard_labels are for arrays: pass files as a list instead")
         _refuse("shard_labels already define the shards", options.shards, None)
         labels = np.asarray(labels)
-        rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        if found.present is not None and labels.shape == (rows,):
+        if found.present is not None and labels.shape == (_num_samples(X),):
             labels = labels[found.present]  # like the rows themselves
         return cut_by_label(array, labels), array, found.unlabelled
     shards = options.shards
@@ -281,7 +283,7 @@ def _cut(
     return cut(source, shards or 2 * engine.width, rng), array, found.unlabelled
 
 
-def needed_look(options: RowOptions) -> Any:
+def needed_look(options: RowOptions) -> Callable[[RowSource], Look] | None:
     """Return the first look at rows; None where they are taken as they are, without a pass."""
     return look_at if options.tables or options.unlabelled != "use" else None
 
@@ -291,31 +293,20 @@ def may_have_weights(given: FitInput) -> bool:
     return given.weight is not None or isinstance(given.X, RowSource)
 
 
-def without_gaps(X: Any) -> Any:
-    """Return rows in which gaps, which are filled later, are zeros."""
-    return (
-        X
-        if hasattr(X, "tocsr") or not np.isnan(X).any()
-        else np.nan_to_num(X, posinf=np.inf, neginf=-np.inf)
-    )
-
-
-def _files(given: FitInput, kind: TargetKind, raw: bool) -> list[Shard]:
+def _files(
+    paths: Sequence[str | Path], given: FitInput, kind: TargetKind, raw: bool
+) -> list[Shard]:
     """Return the files of a list as shards."""
-    named = {"target": given.y, "weight": given.weight, "query": given.query}
-    for name, value in zip(("y", "sample_weight", "qid"), named.values(), strict=True):
-        if value is not None and not isinstance(value, str):
-            raise TypeError(
-                f"{name} must be the name of a column if X is a list of files, got "
-                f"{type(value).__name__}"
-            )
+    target = _column_name(given.y, "y")
+    weight = _column_name(given.weight, "sample_weight")
+    query = _column_name(given.query, "qid")
 
-    def open_one(path: Path, **more: Any) -> RowSource:
-        source = open_rows(path, **named, raw=raw, **more)
+    def open_one(path: Path, columns: list[str] | None = None) -> RowSource:
+        source = open_rows(path, target, weight, columns, query, raw=raw)
         return source if kind.classes else with_number_labels(source)
 
     sources: list[tuple[Path, RowSource]] = []
-    for path in given.X:
+    for path in paths:
         file = Path(path).absolute()  # workers may run in another folder
         try:
             sources.append((file, open_one(file)))
@@ -335,24 +326,28 @@ def _files(given: FitInput, kind: TargetKind, raw: bool) -> list[Shard]:
         Shard(
             number,
             f"shard {number} ({path})",
-            source if source.feature_names == names else open_one(path, columns=names),
+            source if source.feature_names == names else open_one(path, names),
         )
         for number, (path, source) in enumerate(sources)
     ]
 
 
-def _refuse(why: str, shards: Any, labels: Any) -> None:
+def _column_name(value: object, name: str) -> str | None:
+    """Return the name of a column, or None; arrays beside files are refused."""
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(
+        f"{name} must be the name of a column if X is a list of files, got {type(value).__name__}"
+    )
+
+
+def _refuse(why: str, shards: object, labels: object) -> None:
     if shards is not None or labels is not None:
         raise ValueError(f"{why}: omit shards= and shard_labels=")
 
 
-def seeds_of(options: RowOptions) -> Seeds:
-    """Return the seeds of a fit; a basis may have its own."""
-    return Seeds.of(options.random_state, options.basis_seed)
-
-
 @contextmanager
-def _open_engine(options: RowOptions, X: Any) -> Iterator[Engine]:
+def _open_engine(options: RowOptions, X: object) -> Iterator[Engine]:
     """Yield the engine; close the connection if it was opened for this fit."""
     given = options.engine
     if given is None and is_partitioned(X):
@@ -378,20 +373,19 @@ def _active_client() -> Any:
         return None
 
 
-def _identity(options: RowOptions, given: FitInput, seeds: Seeds, going_on: GoingOn | None) -> str:
+def _identity(options: RowOptions, given: FitInput, seeds: Seeds, start: Array | None) -> str:
     """Return what must be equal for a fit to go on from a checkpoint: parameters and rows."""
     kept = {**options.identity, "seed": seeds.functions}
     rows = (given.X, given.y, given.weight, given.shard_labels, given.query)
     inputs = [input_identity(part) for part in rows]
-    model = None if going_on is None else going_on.coefficients
-    return fingerprint((options.name, kept, inputs, model))
+    return fingerprint((options.name, kept, inputs, start))
 
 
-def _is_list_of_files(X: Any) -> bool:
+def _is_list_of_files(X: object) -> TypeGuard[Sequence[str | Path]]:
     return isinstance(X, (list, tuple)) and bool(X) and all(isinstance(p, (str, Path)) for p in X)
 
 
-def stored_engine(engine: Any) -> str | None:
+def stored_engine(engine: object) -> str | None:
     """Return an engine in a form that can be stored: the address of its scheduler, or None.
 
     >>> stored_engine("tcp://10.0.0.1:8786")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from mercer.contracts import RowSource, TargetKind
 from mercer.kernels import InMetric, Kernel
 from mercer.opening.fit_input import FitInput
 from mercer.opening.inputs import (
+    FittedModel,
     InputOptions,
     Known,
     as_numeric,
@@ -33,7 +33,7 @@ from mercer.validation import has_nan
 Notes = list[dict[str, Surprise]]
 
 
-def options_of_model(model: Any) -> InputOptions:
+def options_of_model(model: FittedModel) -> InputOptions:
     """Return what rows a fitted model takes."""
     fitted = model.fit_.basis.kernel_
     kernel = fitted.kernel if isinstance(fitted, InMetric) else fitted
@@ -43,7 +43,7 @@ def options_of_model(model: Any) -> InputOptions:
     return InputOptions(model, fitted.pairwise, sparse, tables)
 
 
-def rows_to_predict(model: Any, X: Any) -> RowSource:
+def rows_to_predict(model: FittedModel, X: object) -> RowSource:
     """Return the rows to predict as a source; the columns of the fit are taken by name."""
     known, options = Known.of(model), options_of_model(model)
     if isinstance(X, (str, Path)):
@@ -57,35 +57,31 @@ def rows_to_predict(model: Any, X: Any) -> RowSource:
     if not isinstance(X, np.ndarray) and isinstance(X, RowSource):
         if known.needed is None or X.feature_names != known.needed:
             features_of(X, options, known)
-        if getattr(X, "raw", False) and not options.tables:
-            return as_numeric(X)
-        return X
+        return X if options.tables else as_numeric(X)
     rows, features = validated_rows(X, options, known)
     return ArraySource(rows, feature_names=names_of(rows, features))
 
 
-def rows_with_targets(model: Any, given: FitInput, kind: TargetKind) -> RowSource:
+def rows_with_targets(model: FittedModel, given: FitInput, kind: TargetKind) -> RowSource:
     """Return rows with targets that a fitted model has not seen, in the columns of its fit."""
     options = replace(options_of_model(model), missing=model.missing, unlabelled=model.unlabelled)
     return read_rows(given, options, kind, Known.of(model)).source
 
 
-def encoded_to_predict(model: Any, source: Any) -> tuple[RowSource, Notes]:
+def encoded_to_predict(model: FittedModel, source: RowSource) -> tuple[RowSource, Notes]:
     """Return rows to predict as numbers, and a list that collects what the fit has not seen."""
     known = Known.of(model)
     encoding = encoding_to_predict(known, source)
     notes: Notes = []
-    X = source.rows if isinstance(source, ArraySource) else None
     if encoding is None:  # rows of numbers, also if they are given as a table
-        if isinstance(X, Table):
-            source = source.with_rows(X.numbers(), X.names)
-        elif getattr(source, "raw", False):
-            source = source.as_numbers()
-        names = known.features.names
+        if isinstance(source, ArraySource) and isinstance(source.rows, Table):
+            source = source.with_rows(source.rows.numbers(), source.rows.names)
+        source, names = as_numeric(source), known.features.names
         if names is None or is_in_order(source, names):
             return source, notes
         return encoded_source(source, TableEncoding.as_given(names)), notes
-    if X is not None and not isinstance(X, Table):
+    if isinstance(source, ArraySource) and not isinstance(source.rows, Table):
+        X = source.rows
         sparse, ordered = hasattr(X, "tocsr"), is_in_order(source, encoding.names)
         if ordered and encoding.is_identity and not has_nan(X.data if sparse else X):
             return source, notes
@@ -96,7 +92,7 @@ def encoded_to_predict(model: Any, source: Any) -> tuple[RowSource, Notes]:
     return encoded_source(source, encoding, notes=notes, refuse=refuse), notes
 
 
-def encoding_to_predict(known: Known, source: Any) -> TableEncoding | None:
+def encoding_to_predict(known: Known, source: RowSource) -> TableEncoding | None:
     """Return the encoding of the fit; columns that had no names then are taken by their place."""
     encoding, names = known.encoding, names_of_columns(source)
     if encoding is None or names is None or known.features.names is not None:
@@ -104,7 +100,7 @@ def encoding_to_predict(known: Known, source: Any) -> TableEncoding | None:
     return encoding.renamed(names)
 
 
-def names_of_columns(source: Any) -> list[str] | None:
+def names_of_columns(source: RowSource) -> list[str] | None:
     """Return the names of the columns of rows to predict, if they have any."""
     rows = source.rows if isinstance(source, ArraySource) else None
     names: list[str] | None = rows.names if isinstance(rows, Table) else source.feature_names
