@@ -193,7 +193,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     explain, _explained = explain, explained_class
 
     def _probabilities(self) -> str:
-        return super()._probabilities() or "least squares, not calibrated: see calibrate(X, y)"
+        known = self.calibration_
+        return known.describe() if known else "least squares, not calibrated: see calibrate(X, y)"
 
     @by_partition
     def decision_function(self, X: object) -> Array:

@@ -72,8 +72,7 @@ def _fingerprint(value: object) -> str:
 
 def changed_parameters(estimator: KernelEstimator) -> list[str]:
     """Return the parameters that a fitted model depends on and that were set since."""
-    known: dict[str, str] = getattr(estimator, "_fixed", {})
-    present = fixed_parameters(estimator)
+    known, present = estimator._fixed, fixed_parameters(estimator)
     return [name for name, now in present.items() if known.get(name, now) != now]
 
 

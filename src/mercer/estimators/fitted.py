@@ -21,7 +21,7 @@ from mercer.refit import effective_dimension
 from mercer.report import Summary
 from mercer.request import Seeds
 from mercer.result import Fit
-from mercer.selection import SizePath, as_criterion
+from mercer.selection import Criterion, SizePath, as_criterion
 from mercer.solvers import SolverPath
 from mercer.storage.row_multiset import RowMultiset
 
@@ -67,7 +67,7 @@ class FittedAttributes(BaseEstimator):
 
     fit_: Fit
     columns_: TableEncoder | None
-    selection: Any
+    selection: str | Criterion
     _targets: Targets
     _fixed: dict[str, str]
     _fitted_to: str | None = None
@@ -228,18 +228,18 @@ class FittedAttributes(BaseEstimator):
         """Return what was chosen and why; prints as text, shows as a table in notebooks."""
         check_is_fitted(self, "fit_")
         scores = self.fit_.scores
-        label = getattr(scores, "label", "") or as_criterion(self.selection).label
+        label = "" if scores is None else scores.label
+        label = label or as_criterion(self.selection).label
         encoding = None if self.columns_ is None else self.columns_.encoding_
         name, words = type(self).__name__, self._probabilities()
         return summarize(name, self.fit_, label, self._targets, encoding, words)
 
     def _probabilities(self) -> str:
         """Return what a summary says of probabilities; nothing if there are none."""
-        known = getattr(self, "calibration_", None)
-        return "" if known is None else str(known.describe())
+        return ""
 
 
-def cv_results_of(found: Fit, factor: float, selection: Any) -> dict[str, Any] | None:
+def cv_results_of(found: Fit, factor: float, selection: str | Criterion) -> dict[str, Any] | None:
     """Return the scores along the path of alpha, in the user's alpha; None if it was given."""
     if found.scores is None or found.alphas is None:
         return None

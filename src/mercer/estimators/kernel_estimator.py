@@ -37,7 +37,7 @@ _LOCKS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 _GUARD = threading.Lock()
 
 
-def lock_of(estimator: Any) -> threading.RLock:
+def lock_of(estimator: object) -> threading.RLock:
     """Return the lock of an estimator, made when first asked for.
 
     >>> from sklearn.base import BaseEstimator, clone

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -54,20 +54,6 @@ Read = Callable[[Any, str], Any]
 Part = TypeVar("Part", BaseSolver, Combination)
 #: The values of all parameters, by name.
 Values = dict[str, Any]
-#: Values that opening rows takes as they are.
-ROW_OPTIONS = (
-    "missing",
-    "unlabelled",
-    "weight_type",
-    "class_weight",
-    "shards",
-    "shuffle",
-    "engine",
-    "checkpoint",
-    "random_state",
-    "memory_limit",
-    "verbose",
-)
 
 
 def anything(value: object, name: str) -> Any:
@@ -386,7 +372,7 @@ def row_options(estimator: KernelEstimator, values: Values) -> RowOptions:
         combination=values["combine"],
         basis_seed=getattr(values["basis"], "random_state", None),
         identity=parameters_that_define(estimator, "sums", "result"),
-        **{name: values[name] for name in ROW_OPTIONS},
+        **{field.name: values[field.name] for field in fields(RowOptions) if field.name in values},
     )
 
 

@@ -151,6 +151,9 @@ class KernelRanker(KernelEstimator):
         super()._take(known)
         self.calibration_ = known.calibration
 
+    def _probabilities(self) -> str:
+        return self.calibration_.describe() if self.calibration_ else ""
+
     def _kind(self) -> Relevance:
         if self.calibration is not None:  # the other maps are those of classes
             check_choice(self.calibration, "calibration", ["auto"])

@@ -128,9 +128,9 @@ def opened_rows(
     progress : Progress or None
         Called to report progress.
     """
+    opening = Opening(options, kind, given, known)
     if not is_sharded(options, given):
-        opened = _in_one_place(options, kind, given, known, progress)
-        yield _as_numbers(options, opened, given, known)
+        yield opening.as_numbers(opening.in_one_place(progress))
         return
     if options.pairwise:
         raise ValueError("a precomputed kernel cannot be sharded: pass rows and another kernel")
@@ -145,191 +145,174 @@ def opened_rows(
                 folder = folder / f"{'from' if known is None else 'rows'}-{identity[:16]}"
             journal = Journal(engine, folder, seeds.seed, identity)
             engine, seeds = journal, replace(seeds, seed=journal.seed)
-        opened = _over_shards(options, kind, given, engine, seeds, known)
-        yield _as_numbers(options, opened, given, known)
+        yield opening.as_numbers(opening.over_shards(engine, seeds))
 
 
-def _as_numbers(
-    options: RowOptions, opened: OpenedRows, given: FitInput, known: Known | None
-) -> OpenedRows:
-    """Return rows with labels, encoded columns and their weights, wherever they are."""
-    rows, targets = opened.rows, opened.targets
-    if options.pairwise and targets.pairs is not None:
-        raise ValueError(
-            "a precomputed kernel cannot be sorted by query: pass rows and another kernel"
+@dataclass(frozen=True)
+class Opening:
+    """What was passed, how it is read, and the model whose rows these are, if there is one."""
+
+    options: RowOptions
+    kind: TargetKind
+    given: FitInput
+    known: Known | None
+
+    def in_one_place(self, progress: Progress | None) -> OpenedRows:
+        """Read the rows as one shard, and compute the targets from them."""
+        options, kind, known = self.options, self.kind, self.known
+        found = read_rows(self.given, options, kind, known)
+        source = with_weight(found.source) if self._may_have_weights else found.source
+        if found.source.n_rows and not source.n_rows:
+            check_total_weight(0.0)
+        targets = kind.of_source(source) if known is None else known.targets
+        rows = RowSet.in_one_place(source, progress, self._needed_look)
+        return OpenedRows(
+            rows,
+            targets,
+            found.features,
+            Seeds.of(options.random_state, options.basis_seed),
+            options.memory_limit,
+            unlabelled=found.unlabelled,
+            present=found.present,
         )
-    if options.unlabelled == "drop" and not given.expects_unlabelled:
-        rows = with_labels_only(rows)
-    elif options.unlabelled == "require" and known is None:
-        check_unlabelled(rows)
-    rows = with_class_weight(rows, targets, options.class_weight)
-    if known is None:
-        rows, encoder = with_learned_columns(rows, options.encoder, targets)
-    else:
-        rows, encoder = with_known_columns(rows, known), known.encoder
-    rows, ratio = with_weight_type(rows, options.weight_type)
-    return replace(opened, rows=rows, encoder=encoder, alpha_ratio=ratio)
 
-
-def _in_one_place(
-    options: RowOptions,
-    kind: TargetKind,
-    given: FitInput,
-    known: Known | None,
-    progress: Progress | None,
-) -> OpenedRows:
-    """Read the rows as one shard, and compute the targets from them."""
-    found = read_rows(given, options, kind, known)
-    source = with_weight(found.source) if may_have_weights(given) else found.source
-    if found.source.n_rows and not source.n_rows:
-        check_total_weight(0.0)
-    targets = kind.of_source(source) if known is None else known.targets
-    rows = RowSet.in_one_place(source, progress, needed_look(options))
-    return OpenedRows(
-        rows,
-        targets,
-        found.features,
-        Seeds.of(options.random_state, options.basis_seed),
-        options.memory_limit,
-        unlabelled=found.unlabelled,
-        present=found.present,
-    )
-
-
-def _over_shards(
-    options: RowOptions,
-    kind: TargetKind,
-    given: FitInput,
-    engine: Engine,
-    seeds: Seeds,
-    known: Known | None,
-) -> OpenedRows:
-    """Split the rows, inspect each shard, and compute the targets from all shards."""
-    shards, array, unlabelled = _cut(options, kind, given, engine, seeds, known)
-    weighted = array is None and may_have_weights(given)
-    first_task = shard_with_weight if weighted else None
-    rows = RowSet.over_shards(engine, shards, kind.summarize, needed_look(options), first_task)
-    if not rows.has_target:
-        raise ValueError(
-            "fit needs targets: use fit(path, 'name of the target column') or fit(X, y)"
-        )
-    features = features_of(rows, options, known)
-    summaries = [fact.targets for fact in rows.facts]
-    targets = None if known is None else known.targets
-    if array is None:
-        targets = targets or kind.pooled(summaries)
-    else:
-        targets = targets or kind.of_source(array)
-        _check_array(options, array, targets)
-    kind.check_shards(summaries, options.combination.keeps_queries_whole)
-    memory_limit = options.memory_limit
-    if isinstance(memory_limit, str) and memory_limit == "auto":
-        memory_limit = getattr(engine, "task_memory", None) or "auto"
-    return OpenedRows(rows, targets, features, seeds, memory_limit, unlabelled=unlabelled)
-
-
-def _check_array(options: RowOptions, array: ArraySource, targets: Targets) -> None:
-    """Check an array before its rows are dealt: errors have the row numbers of the user."""
-    start, gaps = 0, options.tables and options.missing == "fill"
-    for block in array.blocks(ROWS):
-        if not isinstance(block.X, Table):
-            X = block.X
-            if gaps and not hasattr(X, "tocsr"):  # gaps are filled later
-                X = np.nan_to_num(X, posinf=np.inf, neginf=-np.inf)
-            check_finite(X, start=start, names=array.feature_names)
-        assert block.y is not None
-        targets.encode(block.y, start)
-        start += block.n_rows
-
-
-def _cut(
-    options: RowOptions,
-    kind: TargetKind,
-    given: FitInput,
-    engine: Engine,
-    seeds: Seeds,
-    known: Known | None,
-) -> tuple[Sequence[Any], ArraySource | None, bool]:
-    """Return shards, their source if it is an array, and whether labels are missing."""
-    X, labels = given.X, given.shard_labels
-    if is_partitioned(X):
-        _refuse("the shards of a Dask collection are its partitions", options.shards, labels)
-        raw = options.tables
-        return partitions(X, given.y, given.weight, given.query, raw=raw), None, False
-    if _is_list_of_files(X):
-        _refuse("the shards of a list of files are the files", options.shards, labels)
-        return _files(X, given, kind, options.tables), None, False
-    if isinstance(X, (str, Path)):
-        given = FitInput(Path(X).absolute(), given.y, given.weight, given.query)
-    found = read_rows(given, options, kind, known)
-    source = found.source
-    array = source if isinstance(source, ArraySource) else None
-    if labels is not None:
+    def over_shards(self, engine: Engine, seeds: Seeds) -> OpenedRows:
+        """Split the rows, inspect each shard, and compute the targets from all shards."""
+        options, kind, known = self.options, self.kind, self.known
+        shards, array, unlabelled = self._cut(engine, seeds)
+        first_task = shard_with_weight if array is None and self._may_have_weights else None
+        rows = RowSet.over_shards(engine, shards, kind.summarize, self._needed_look, first_task)
+        if not rows.has_target:
+            raise ValueError(
+                "fit needs targets: use fit(path, 'name of the target column') or fit(X, y)"
+            )
+        features = features_of(rows, options, known)
+        summaries = [fact.targets for fact in rows.facts]
+        targets = None if known is None else known.targets
         if array is None:
-            raise ValueError("shard_labels are for arrays: pass files as a list instead")
-        _refuse("shard_labels already define the shards", options.shards, None)
-        labels = np.asarray(labels)
-        if found.present is not None and labels.shape == (_num_samples(X),):
-            labels = labels[found.present]  # like the rows themselves
-        return cut_by_label(array, labels), array, found.unlabelled
-    shards = options.shards
-    if shards is None and isinstance(source, FileSource):
-        shards = max(1, len(np.unique(source._boundaries())) - 1)
-    if shards is None and options.combination.depends_on_shards:
-        raise ValueError(
-            f"combine={options.owner.combine!r} depends on the number of shards: set shards="
-        )
-    rng = seeds.cut() if options.shuffle else None
-    return cut(source, shards or 2 * engine.width, rng), array, found.unlabelled
+            targets = targets or kind.pooled(summaries)
+        else:
+            targets = targets or kind.of_source(array)
+            self._check_array(array, targets)
+        kind.check_shards(summaries, options.combination.keeps_queries_whole)
+        memory_limit = options.memory_limit
+        if isinstance(memory_limit, str) and memory_limit == "auto":
+            memory_limit = getattr(engine, "task_memory", None) or "auto"
+        return OpenedRows(rows, targets, features, seeds, memory_limit, unlabelled=unlabelled)
 
+    def as_numbers(self, opened: OpenedRows) -> OpenedRows:
+        """Return rows with labels, encoded columns and their weights, wherever they are."""
+        options, known, rows, targets = self.options, self.known, opened.rows, opened.targets
+        if options.pairwise and targets.pairs is not None:
+            raise ValueError(
+                "a precomputed kernel cannot be sorted by query: pass rows and another kernel"
+            )
+        if options.unlabelled == "drop" and not self.given.expects_unlabelled:
+            rows = with_labels_only(rows)
+        elif options.unlabelled == "require" and known is None:
+            check_unlabelled(rows)
+        rows = with_class_weight(rows, targets, options.class_weight)
+        if known is None:
+            rows, encoder = with_learned_columns(rows, options.encoder, targets)
+        else:
+            rows, encoder = with_known_columns(rows, known), known.encoder
+        rows, ratio = with_weight_type(rows, options.weight_type)
+        return replace(opened, rows=rows, encoder=encoder, alpha_ratio=ratio)
 
-def needed_look(options: RowOptions) -> Callable[[RowSource], Look] | None:
-    """Return the first look at rows; None where they are taken as they are, without a pass."""
-    return look_at if options.tables or options.unlabelled != "use" else None
+    def _cut(self, engine: Engine, seeds: Seeds) -> tuple[Sequence[Any], ArraySource | None, bool]:
+        """Return shards, their source if it is an array, and whether labels are missing."""
+        options, given, X, labels = self.options, self.given, self.given.X, self.given.shard_labels
+        if is_partitioned(X):
+            _refuse("the shards of a Dask collection are its partitions", options.shards, labels)
+            raw = options.tables
+            return partitions(X, given.y, given.weight, given.query, raw=raw), None, False
+        if _is_list_of_files(X):
+            _refuse("the shards of a list of files are the files", options.shards, labels)
+            return self._files(X), None, False
+        if isinstance(X, (str, Path)):
+            given = FitInput(Path(X).absolute(), given.y, given.weight, given.query)
+        found = read_rows(given, options, self.kind, self.known)
+        source = found.source
+        array = source if isinstance(source, ArraySource) else None
+        if labels is not None:
+            if array is None:
+                raise ValueError("shard_labels are for arrays: pass files as a list instead")
+            _refuse("shard_labels already define the shards", options.shards, None)
+            labels = np.asarray(labels)
+            if found.present is not None and labels.shape == (_num_samples(X),):
+                labels = labels[found.present]  # like the rows themselves
+            return cut_by_label(array, labels), array, found.unlabelled
+        shards = options.shards
+        if shards is None and isinstance(source, FileSource):
+            shards = max(1, len(np.unique(source._boundaries())) - 1)
+        if shards is None and options.combination.depends_on_shards:
+            raise ValueError(
+                f"combine={options.owner.combine!r} depends on the number of shards: set shards="
+            )
+        rng = seeds.cut() if options.shuffle else None
+        return cut(source, shards or 2 * engine.width, rng), array, found.unlabelled
 
+    def _files(self, paths: Sequence[str | Path]) -> list[Shard]:
+        """Return the files of a list as shards."""
+        target = _column_name(self.given.y, "y")
+        weight = _column_name(self.given.weight, "sample_weight")
+        query = _column_name(self.given.query, "qid")
+        raw, classes = self.options.tables, self.kind.classes
 
-def may_have_weights(given: FitInput) -> bool:
-    """Return whether rows may have weights; those of a source are not given apart."""
-    return given.weight is not None or isinstance(given.X, RowSource)
+        def open_one(path: Path, columns: list[str] | None = None) -> RowSource:
+            source = open_rows(path, target, weight, columns, query, raw=raw)
+            return source if classes else with_number_labels(source)
 
+        sources: list[tuple[Path, RowSource]] = []
+        for path in paths:
+            file = Path(path).absolute()  # workers may run in another folder
+            try:
+                sources.append((file, open_one(file)))
+            except NoRowsError:  # such a file is left out, as in a folder
+                continue
+        if not sources:
+            raise ValueError(
+                "at least one file of a list must contain rows, got none in any of them"
+            )
+        times = Counter(path.resolve() for path, _ in sources)
+        if twice := [str(path) for path, count in times.items() if count > 1]:
+            warn(
+                f"X lists files more than once, whose rows count as often: {listed(twice)}. Remove "
+                f"them from the list unless that is meant"
+            )
+        check_same_columns({str(path): source.feature_names or [] for path, source in sources})
+        names = sources[0][1].feature_names
+        return [
+            Shard(
+                number,
+                f"shard {number} ({path})",
+                source if source.feature_names == names else open_one(path, names),
+            )
+            for number, (path, source) in enumerate(sources)
+        ]
 
-def _files(
-    paths: Sequence[str | Path], given: FitInput, kind: TargetKind, raw: bool
-) -> list[Shard]:
-    """Return the files of a list as shards."""
-    target = _column_name(given.y, "y")
-    weight = _column_name(given.weight, "sample_weight")
-    query = _column_name(given.query, "qid")
+    def _check_array(self, array: ArraySource, targets: Targets) -> None:
+        """Check an array before its rows are dealt: errors have the row numbers of the user."""
+        start, gaps = 0, self.options.tables and self.options.missing == "fill"
+        for block in array.blocks(ROWS):
+            if not isinstance(block.X, Table):
+                X = block.X
+                if gaps and not hasattr(X, "tocsr"):  # gaps are filled later
+                    X = np.nan_to_num(X, posinf=np.inf, neginf=-np.inf)
+                check_finite(X, start=start, names=array.feature_names)
+            assert block.y is not None
+            targets.encode(block.y, start)
+            start += block.n_rows
 
-    def open_one(path: Path, columns: list[str] | None = None) -> RowSource:
-        source = open_rows(path, target, weight, columns, query, raw=raw)
-        return source if kind.classes else with_number_labels(source)
+    @property
+    def _needed_look(self) -> Callable[[RowSource], Look] | None:
+        """The first look at rows; None where they are taken as they are, without a pass."""
+        return look_at if self.options.tables or self.options.unlabelled != "use" else None
 
-    sources: list[tuple[Path, RowSource]] = []
-    for path in paths:
-        file = Path(path).absolute()  # workers may run in another folder
-        try:
-            sources.append((file, open_one(file)))
-        except NoRowsError:  # such a file is left out, as in a folder
-            continue
-    if not sources:
-        raise ValueError("at least one file of a list must contain rows, got none in any of them")
-    times = Counter(path.resolve() for path, _ in sources)
-    if twice := [str(path) for path, count in times.items() if count > 1]:
-        warn(
-            f"X lists files more than once, whose rows count as often: {listed(twice)}. Remove "
-            f"them from the list unless that is meant"
-        )
-    check_same_columns({str(path): source.feature_names or [] for path, source in sources})
-    names = sources[0][1].feature_names
-    return [
-        Shard(
-            number,
-            f"shard {number} ({path})",
-            source if source.feature_names == names else open_one(path, names),
-        )
-        for number, (path, source) in enumerate(sources)
-    ]
+    @property
+    def _may_have_weights(self) -> bool:
+        """Whether rows may have weights; those of a source are not given apart."""
+        return self.given.weight is not None or isinstance(self.given.X, RowSource)
 
 
 def _column_name(value: object, name: str) -> str | None:

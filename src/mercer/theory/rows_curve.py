@@ -31,7 +31,6 @@ from mercer.moments import Moments
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.search.sample import labelled_rows
-from mercer.systems import MomentSystem
 from mercer.theory.learning_surface import Estimate, Surface
 from mercer.theory.sub_sums import (
     FOLDS,
@@ -44,6 +43,7 @@ from mercer.theory.sub_sums import (
     points_of,
     spread_of,
     sums_by_fold,
+    system_of,
     total_of,
 )
 
@@ -231,9 +231,7 @@ class AlphaDescent:
         """Fit some folds, and choose alpha by the test on others."""
         moments = total_of([self.folds[at] for at in train])
         test = total_of([self.folds[at] for at in held])
-        system = MomentSystem(
-            [moments], self.basis, self.intercept, np.ones(moments.cross.shape[1])
-        )
+        system = system_of(moments, self.basis, self.intercept)
         A, trace = system.A, max(float(np.trace(system.A)), np.finfo(float).tiny)
         known: dict[int, tuple[float, Array, Array]] = {}
 

@@ -178,6 +178,7 @@ def _source(beta: float, gamma: float) -> float:
     return float(np.clip(r, SMALLEST_R, LARGEST_R))
 
 
+@blas_threads(1)  # on a busy machine, threads that wait for each other cost more
 def study_rows(
     rows: RowSet,
     request: Request,
@@ -201,14 +202,6 @@ def study_rows(
     classes : bool
         Whether to measure error rates too.
     """
-    # The matrices are small: on a busy machine, threads that wait for each other cost more.
-    with blas_threads(1):
-        return _studied(rows, request, sample, n_components, classes)
-
-
-def _studied(
-    rows: RowSet, request: Request, sample: int | None, n_components: int, classes: bool
-) -> Study:
     start = time.perf_counter()
     seed = request.seeds.search()
     rng = np.random.default_rng(seed)
