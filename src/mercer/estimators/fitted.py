@@ -16,7 +16,7 @@ from mercer.estimators.column_weights import importances_of, linear_coefficients
 from mercer.estimators.summary import summarize
 from mercer.kernels import InMetric
 from mercer.moments import Moments
-from mercer.opening.inputs import Features, Known
+from mercer.opening.inputs import Known
 from mercer.refit import effective_dimension
 from mercer.report import Summary
 from mercer.request import Seeds
@@ -26,40 +26,20 @@ from mercer.solvers import SolverPath
 from mercer.storage.row_multiset import RowMultiset
 
 if TYPE_CHECKING:
-    from mercer.estimators.kernel_estimator import KernelEstimator
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fitted:
+class Fitted(Known):
     """What an estimator knows after a fit, or after it was loaded: given to it as a whole."""
 
     fit: Fit
-    targets: Targets
-    features: Features
-    encoder: TableEncoder | None  # what became of the columns
-    roles: tuple[str, ...] = ()  # the names of y, weights and queries
     fixed: dict[str, str] = field(default_factory=dict)  # parameters that its sums depend on
     resumes: str | None = None  # what must be equal for a fit to resume it
     seeds: Seeds | None = None
     remembered: RowMultiset | None = None  # its rows, with remember_rows
     calibration: Any = None  # the map of scores, for estimators that have one
     notes: dict[str, str] = field(default_factory=dict)  # what the command line says of a fit
-
-    @classmethod
-    def of(cls, estimator: KernelEstimator) -> Fitted:
-        """Return what a fitted estimator knows."""
-        known = Known.of(estimator)
-        return cls(
-            fit=estimator.fit_,
-            targets=known.targets,
-            features=known.features,
-            encoder=known.encoder,
-            roles=known.roles,
-            fixed=estimator._fixed,
-            resumes=estimator._fitted_to,
-            seeds=estimator._seeds,
-            remembered=estimator._remembered,
-        )
 
 
 class FittedAttributes(BaseEstimator):
@@ -95,6 +75,17 @@ class FittedAttributes(BaseEstimator):
         )
         self.n_iter_ = max(1, found.solution.steps)
         self.cv_results_ = cv_results_of(found, factor, self.selection)
+
+    def _known(self) -> Fitted:
+        """Return what the fitted attributes are made of."""
+        return Fitted(
+            **vars(Known.of(self)),
+            fit=self.fit_,
+            fixed=self._fixed,
+            resumes=self._fitted_to,
+            seeds=self._seeds,
+            remembered=self._remembered,
+        )
 
     def _has_intercept(self) -> bool:
         """Return whether the model has an intercept."""

@@ -149,7 +149,7 @@ def fitted(
             request, targets=opened.targets, needs_sums=sums, previous=previous, solver=solver
         )
         if previous is not None and solver is not None and solver.regularized_by_steps:
-            known = Fitted.of(estimator)
+            known = estimator._known()
             return finished(estimator, known, resume(previous, request), values["warm_start"])
         record: SearchRecord | None = None
         if previous is None:

@@ -97,16 +97,16 @@ class Known:
     """What a fitted model knows of its rows; others are read in the same way."""
 
     features: Features
-    encoder: TableEncoder | None
+    encoder: TableEncoder | None  # what became of the columns
     targets: Targets
     roles: tuple[str, ...] = ()  # the names of y, weights and queries
 
-    @classmethod
-    def of(cls, model: FittedModel) -> Known:
+    @staticmethod
+    def of(model: FittedModel) -> Known:
         """Return what a fitted estimator knows."""
         names = getattr(model, "feature_names_in_", None)
         features = Features(model.n_features_in_, None if names is None else list(map(str, names)))
-        return cls(features, model.columns_, model._targets, model._roles)
+        return Known(features, model.columns_, model._targets, model._roles)
 
     @property
     def encoding(self) -> TableEncoding | None:

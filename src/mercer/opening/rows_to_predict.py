@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +39,7 @@ def options_of_model(model: FittedModel) -> InputOptions:
     kernel = model.kernel if isinstance(model.kernel, Kernel) else kernel
     sparse = kernel.accepts_sparse or (isinstance(model.kernel, str) and model.kernel == "auto")
     tables = model.columns is not None and not fitted.pairwise
-    return InputOptions(model, fitted.pairwise, sparse, tables)
+    return InputOptions(model, fitted.pairwise, sparse, tables, model.missing, model.unlabelled)
 
 
 def rows_to_predict(model: FittedModel, X: object) -> RowSource:
@@ -64,8 +63,7 @@ def rows_to_predict(model: FittedModel, X: object) -> RowSource:
 
 def rows_with_targets(model: FittedModel, given: FitInput, kind: TargetKind) -> RowSource:
     """Return rows with targets that a fitted model has not seen, in the columns of its fit."""
-    options = replace(options_of_model(model), missing=model.missing, unlabelled=model.unlabelled)
-    return read_rows(given, options, kind, Known.of(model)).source
+    return read_rows(given, options_of_model(model), kind, Known.of(model)).source
 
 
 def encoded_to_predict(model: FittedModel, source: RowSource) -> tuple[RowSource, Notes]:

@@ -8,7 +8,7 @@ latter.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ def predicted_error(
     more = 0.0
     if np.isfinite(rows_each):
         more = study.added("full" if shape.full else "shared", rows_each)
-    values = [value + more for value in (found.value, found.low, found.high)]
+    values = [value + more for value in astuple(found)]
     if study.rate_surface is None:
         values = [float(np.sqrt(study.spread * value)) for value in values]
     return Estimate(*values)

@@ -19,7 +19,7 @@ a twentieth of the time of eigenvectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -101,9 +101,8 @@ class RowsCurve:
 
     def at(self, rows: float) -> Estimate:
         """Return the error to expect at a number of rows."""
-        found = self.surface.at(rows, self.functions, FAMILY)
-        values = [self._stated(value) for value in (found.value, found.low, found.high)]
-        return Estimate(*map(float, values))
+        found = astuple(self.surface.at(rows, self.functions, FAMILY))
+        return Estimate(*(float(self._stated(value)) for value in found))
 
     def gain(self, factor: float = 2.0) -> Estimate:
         """Return by what share the error falls with so many times the rows."""

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class Study:
     def supremum(self) -> Estimate:
         """The exponent alpha of the largest leverage, at least gamma."""
         found, gamma = _exponent(self.capacity.supremum), self.gamma
-        return Estimate(*(max(a, b) for a, b in zip(_values(found), _values(gamma), strict=True)))
+        return Estimate(*map(max, astuple(found), astuple(gamma)))
 
     @property
     def rate(self) -> Estimate:
@@ -111,12 +111,7 @@ class Study:
     @property
     def r(self) -> Estimate:
         """The source exponent: ``r = gamma beta / (2 (1 - beta))``, at most 1."""
-        beta, gamma = self.rate, self.gamma
-        return Estimate(
-            _source(beta.value, gamma.value),
-            _source(beta.low, gamma.low),
-            _source(beta.high, gamma.high),
-        )
+        return Estimate(*map(_source, astuple(self.rate), astuple(self.gamma)))
 
     @property
     def r_verdict(self) -> str:
@@ -159,10 +154,6 @@ def suited(rows: float, alphas: tuple[tuple[float, float], ...], law: PowerLaw) 
     last_rows, last = alphas[-1]
     exponent = law.exponent if law.known else -1.0
     return float(last * (rows / last_rows) ** np.clip(exponent, -1.0, 0.0))
-
-
-def _values(interval: Estimate) -> tuple[float, float, float]:
-    return interval.value, interval.low, interval.high
 
 
 def _exponent(law: PowerLaw) -> Estimate:

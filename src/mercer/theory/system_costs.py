@@ -16,7 +16,7 @@ The speeds of this machine are measured, in about half a second.
 
 from __future__ import annotations
 
-import time
+import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log2
@@ -213,9 +213,4 @@ def measured_speeds(kernel: Kernel, sample: Rows) -> Speeds:
 def _fastest(call: Callable[[], object]) -> float:
     """Return the seconds of the fastest of a few calls, after one to warm up."""
     call()
-    found = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        call()
-        found.append(time.perf_counter() - start)
-    return max(min(found), 1e-9)
+    return max(min(timeit.repeat(call, number=1, repeat=REPEATS)), 1e-9)
