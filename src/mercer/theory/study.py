@@ -23,7 +23,7 @@ from mercer.sampling import uniform_indices
 from mercer.search.sample import labelled_rows, sampled_rows
 from mercer.theory.capacity import Capacity, capacity_of_rows
 from mercer.theory.learning_surface import Decay, Estimate, Point, PowerLaw, Surface
-from mercer.theory.local_kernels import LocalKernels
+from mercer.theory.local_kernels import LocalFit, LocalKernels
 from mercer.theory.sub_sums import (
     Measured,
     error_rates,
@@ -47,6 +47,9 @@ NOTHING = 1e-5
 
 #: Fewer functions, as shares of the most; random features are measured with the last two.
 SHARES = (0.25, 0.5, 1.0)
+
+#: Rows of a shard, and what they add to an error.
+Excess = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Study:
     spread: float
     alpha_law: PowerLaw
     alphas: tuple[tuple[float, float], ...]
-    excess: dict[str, tuple[tuple[float, float], ...]]
+    excess: dict[str, Excess]
     points: tuple[Point, ...]
     seconds: float
 
@@ -239,10 +242,7 @@ def study_rows(
         nested = exact.subsamples(lambda n: suited(n, tuple(alphas), law))
         decay = Decay.of([one.rows for one in nested], [one.error for one in nested])
         local = exact.averages(averaged[0].alpha, classes)
-        trained = averaged[0].rows
-        whole = (rate_surface or surface).at(trained, trained).value
-        errors = [one.error if one.rate is None else one.rate for one in local]
-        excess["full"] = _excess([trained, *(one.rows for one in local)], [whole, *errors])
+        excess["full"] = added_to_full(local, averaged[0].rows, rate_surface or surface)
     return Study(
         rows.n_rows,
         capacity,
@@ -258,7 +258,14 @@ def study_rows(
     )
 
 
-def _excess(rows_each: list[float], errors: list[float]) -> tuple[tuple[float, float], ...]:
+def added_to_full(local: list[LocalFit], trained: float, surface: Surface) -> Excess:
+    """Return what shards add to the error of the full kernel, fitted to so many rows."""
+    whole = surface.at(trained, trained).value
+    rows_each = [trained, *(one.rows for one in local)]
+    return _excess(rows_each, [whole, *(one.error for one in local)])
+
+
+def _excess(rows_each: list[float], errors: list[float]) -> Excess:
     """Return what shards add to the least of the errors; larger shards never add more."""
     order = np.argsort(rows_each)
     added = np.array(errors)[order] - min(errors)
