@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -24,9 +24,6 @@ from mercer.result import Fit
 from mercer.selection import Criterion, SizePath, as_criterion
 from mercer.solvers import SolverPath
 from mercer.storage.row_multiset import RowMultiset
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, kw_only=True)

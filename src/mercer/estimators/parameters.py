@@ -372,6 +372,7 @@ def row_options(estimator: KernelEstimator, values: Values) -> RowOptions:
         combination=values["combine"],
         basis_seed=getattr(values["basis"], "random_state", None),
         identity=parameters_that_define(estimator, "sums", "result"),
+        # What opening rows takes as it is has the name of its parameter.
         **{field.name: values[field.name] for field in fields(RowOptions) if field.name in values},
     )
 
