@@ -87,7 +87,7 @@ class Parameter:
 
     read: Read
     defines: Literal["sums", "result", "seed", "run"]
-    absent: Any = None
+    absent: object = None
     as_object: Callable[[Any], Any] | None = None
     example: str = ""
     help: str = ""
@@ -311,7 +311,7 @@ FIXED = tuple(name for name, known in PARAMETERS.items() if known.defines == "su
 def read_parameters(estimator: KernelEstimator) -> Values:
     """Return the value of every parameter; raise ValueError or TypeError if one is invalid."""
     passed = vars(estimator)
-    values = {
+    values: Values = {
         name: known.read(passed[name], name) if name in passed else known.absent
         for name, known in PARAMETERS.items()
     }

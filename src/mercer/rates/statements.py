@@ -130,7 +130,7 @@ class Statement:
 ROUNDS = (2, 4, 8)
 
 
-def _of(function: Callable[..., float], *names: str, **fixed: Any) -> Formula:
+def _of(function: Callable[..., float], *names: str, **fixed: object) -> Formula:
     """Return the formula that takes the named exponents from a record of them."""
     return lambda n, e: function(n, **{name: getattr(e, name) for name in names}, **fixed)
 

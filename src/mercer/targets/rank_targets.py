@@ -67,18 +67,8 @@ class RankTargets(RegressionTargets):
     queries: QueryTotals | None = None  # only during a fit
     pairs: PairWeights | None = None
 
-    @classmethod
-    def of_shards(
-        cls, summaries: Sequence[RankSummary], weighting: PairWeighting, seed: int
-    ) -> RankTargets:
-        """Compute scale and queries from the summaries of shards."""
-        found = RegressionTargets.pooled([part.relevance for part in summaries], True)
-        queries = [part.queries for part in summaries if part.queries is not None]
-        return cls(**vars(found), weighting=weighting, seed=seed)._with(
-            QueryTotals.pooled(queries) if queries else None
-        )
-
-    def _with(self, queries: QueryTotals | None) -> Self:
+    def with_queries(self, queries: QueryTotals | None) -> Self:
+        """Return the targets for rows with these queries; None are rows without."""
         if queries is None:
             return self
         pairs = PairWeights.of(queries, self.weighting)
@@ -108,7 +98,7 @@ class RankTargets(RegressionTargets):
 
     def within(self, source: RowSource) -> Self:
         """Return the targets for a fit to only these rows, and only their pairs."""
-        return self if self.queries is None else self._with(describe_queries(source, ROWS))
+        return self if self.queries is None else self.with_queries(describe_queries(source, ROWS))
 
     def pairs_within(self, source: RowSource) -> Self:
         """Return the targets of a shard whose pairs with other shards do not count.
@@ -159,7 +149,10 @@ class Relevance(RowKind):
 
     def pooled(self, summaries: Sequence[RankSummary]) -> RankTargets:
         """Compute scale and queries from the summaries of shards."""
-        return RankTargets.of_shards(summaries, self.weighting, self.seed)
+        found = RegressionTargets.pooled([part.relevance for part in summaries], True)
+        queries = [part.queries for part in summaries if part.queries is not None]
+        targets = RankTargets(**vars(found), weighting=self.weighting, seed=self.seed)
+        return targets.with_queries(QueryTotals.pooled(queries) if queries else None)
 
     def check_shards(self, summaries: Sequence[RankSummary], whole_queries: bool) -> None:
         """Raise ValueError if a query is split over shards but must be in one shard."""
