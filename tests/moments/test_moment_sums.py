@@ -11,7 +11,7 @@ from mercer.contracts import Reading
 from mercer.moments import MomentSums, Workspace, sum_moments
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
-from mercer.targets.number_targets import RegressionTargets
+from mercer.targets.number_targets import Numbers
 from pairs import all_pairs, over_each
 
 NAMES = [field.name for field in fields(Moments)]
@@ -84,7 +84,7 @@ def accumulated(lanes, precision="float64", y_offset=0.0, folds=1):
     source = ArraySource(X, y, np.random.default_rng(1).random(3000))
     kernel = LaplacianL1(0.5)
     basis = Landmarks(100).fit_source(source, kernel, np.random.default_rng(2), precision)
-    targets = RegressionTargets.of(y, intercept=True)
+    targets = Numbers("", intercept=True).of_source(source)
     return sum_moments(
         RowSet.in_one_place(source), targets, basis, Reading(256, lanes, folds), seed=2
     )

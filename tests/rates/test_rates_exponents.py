@@ -9,12 +9,14 @@ from mercer.rates.exponents import (
     Exponents,
     Interval,
     at_least,
+    effective_dimension,
     fewest,
     log_factor,
     most,
+    optimal_penalty,
+    optimal_risk,
     power,
 )
-from mercer.rates.optimal_rates import effective_dimension, optimal_penalty, optimal_risk
 
 
 @pytest.mark.parametrize(

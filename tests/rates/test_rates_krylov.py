@@ -7,7 +7,7 @@ import pytest
 from mercer import StopAtDiscrepancy
 from mercer.rates import krylov_rates as rates
 from mercer.rates import nystroem_rates
-from mercer.rates.optimal_rates import optimal_penalty, optimal_risk
+from mercer.rates.exponents import optimal_penalty, optimal_risk
 
 N = 10.0**6
 LOG = math.log(N)

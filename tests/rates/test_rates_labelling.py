@@ -5,8 +5,8 @@ import math
 import pytest
 
 from mercer.rates import labelling_rates as rates
+from mercer.rates.exponents import optimal_penalty, optimal_risk
 from mercer.rates.labelling_rates import Labelling
-from mercer.rates.optimal_rates import optimal_penalty, optimal_risk
 
 N = 10.0**6
 POINTS = [(0.5, 0.5), (0.25, 0.25), (1.0, 0.8), (0.1, 0.5)]

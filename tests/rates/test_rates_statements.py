@@ -5,7 +5,7 @@ import math
 import pytest
 
 from mercer.rates import SYSTEMS, Exponents, tabulate
-from mercer.rates.optimal_rates import optimal_risk
+from mercer.rates.exponents import optimal_risk
 from mercer.recipes import RECIPES
 
 N = 10.0**6

@@ -10,8 +10,8 @@ from scipy import sparse
 from source_files import refuses
 
 from mercer import KernelClassifier, KernelRanker, KernelRegressor
-from mercer.opening import labelling_draws
-from mercer.opening.labelling_draws import identity_of
+from mercer.opening import weighing
+from mercer.opening.weighing import identity_of
 from mercer.rows import ArraySource
 from mercer.rows.given_arrays import check_sparse, sound_rows, unmasked
 
@@ -192,9 +192,9 @@ def test_nothing_masked_is_not_copied(data):
 
 
 def test_of_too_many_draws_the_first_are_forgotten(monkeypatch):
-    monkeypatch.setattr(labelling_draws, "_DRAWN", {})
-    monkeypatch.setattr(labelling_draws, "KEPT", 2)
+    monkeypatch.setattr(weighing, "_DRAWN", {})
+    monkeypatch.setattr(weighing, "KEPT", 2)
     draws = [np.full((3, 1), float(number)) for number in range(3)]
     for rows in draws:
-        labelling_draws.remember(rows)
-    assert list(labelling_draws._DRAWN) == [identity_of(rows) for rows in draws[1:]]
+        weighing.remember(rows)
+    assert list(weighing._DRAWN) == [identity_of(rows) for rows in draws[1:]]

@@ -26,7 +26,7 @@ from mercer.kernels import InMetric
 from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
 from mercer.search.sample import sampled_rows
-from mercer.targets.number_targets import RegressionTargets
+from mercer.targets.number_targets import Numbers
 
 RNG = np.random.default_rng(0)
 N = 800
@@ -340,8 +340,8 @@ def test_a_linear_kernel_is_taken_at_a_tie_and_its_own_error_is_reported():
 def test_a_sample_has_rows_of_every_block_with_their_targets_and_weights(monkeypatch):
     monkeypatch.setattr("mercer.search.sample.ROWS", 7)
     x = np.arange(100.0)
-    rows = RowSet.in_one_place(ArraySource(x[:, None], x + 0.5, x + 1.0))
-    targets = RegressionTargets.of(x + 0.5, True)
+    source = ArraySource(x[:, None], x + 0.5, x + 1.0)
+    rows, targets = RowSet.in_one_place(source), Numbers("", True).of_source(source)
     found, _ = sampled_rows(rows, targets, 60, np.random.default_rng(0))
     (block,) = found.items[0].source.blocks(100)
     assert len(np.unique(block.X)) == 60

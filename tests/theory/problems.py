@@ -11,7 +11,7 @@ from mercer.rows import ArraySource
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import cut
 from mercer.targets.class_targets import ClassTargets
-from mercer.targets.number_targets import RegressionTargets
+from mercer.targets.number_targets import Numbers
 
 
 def rows_of(X: Any, y: Any, weight: Any = None) -> RowSet:
@@ -26,5 +26,6 @@ def sharded(X: Any, y: Any, shards: int) -> RowSet:
 
 
 def request_for(y: Any, kernel: Any, *, classes: bool = False, intercept: bool = True) -> Request:
-    targets = ClassTargets(np.unique(y)) if classes else RegressionTargets.of(y, intercept)
+    numbers = Numbers("", intercept).of_source(ArraySource(np.zeros((len(y), 1)), y))
+    targets = ClassTargets(np.unique(y)) if classes else numbers
     return Request(targets, kernel=kernel, intercept=intercept, seeds=Seeds.of(0))

@@ -19,8 +19,7 @@ from mercer import (
 from mercer.plan.cost import Speeds, direct_seconds
 from mercer.theory import Cluster, Forecaster, study_rows
 from mercer.theory.forecast import SHAPES
-from mercer.theory.machine import measured_speeds
-from mercer.theory.system_costs import COSTS, Sizes
+from mercer.theory.system_costs import COSTS, Sizes, measured_speeds
 
 matplotlib.use("Agg")
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def with_given(estimator: KernelEstimator, given: FitInput, kind: TargetKind, sign: int) -> Fitted:
     """Add rows to a fitted estimator, or forget them; return what it then knows."""
     check_unchanged(estimator)
-    start, known = prepared(estimator, kind), Fitted.of(estimator)
+    start, known = prepared(estimator, kind), estimator._known()
     with start.opened(given, Known.of(estimator)) as (opened, request):
         remembered = None
         if start.values["remember_rows"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -14,7 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer.bases import BasisTransformer, as_basis, as_generator
-from mercer.contracts import Array
+from mercer.contracts import Array, RandomState
 from mercer.estimators.fitted import Fitted
 from mercer.estimators.parameters import Values
 from mercer.estimators.regressor import KernelRegressor
@@ -53,23 +54,23 @@ class TruncatedRidge(KernelRegressor):
     _ratio = 1.0  # the weight of all rows over that of the prefix
 
     def fit(  # type: ignore[override]
-        self, X: Any, y: Any, sample_weight: Any = None
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Fit to the first rows in random order."""
-        X, y = check_X_y(X, y, multi_output=True, estimator=self)
-        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        rows, labels = check_X_y(X, y, multi_output=True, estimator=self)
+        weight = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
         rng = as_generator(self.random_state)
-        order = rng.permutation(len(X))
-        used = order[: int(rng.integers(len(X)))]
+        order = rng.permutation(len(rows))
+        used = order[: int(rng.integers(len(rows)))]
         part = float(weight[used].sum())
         if part > 0:
             self._ratio = float(weight.sum()) / part
-            super().fit(X[used], y[used], weight[used])
+            super().fit(rows[used], labels[used], weight[used])
         else:  # an empty sum: what minimizes the penalty alone is 0
             self._ratio = 1.0
-            super().fit(X[order[:2]], np.zeros_like(y[:2]))
+            super().fit(rows[order[:2]], np.zeros_like(labels[:2]))
         self.used_ = used
-        self.bound_ = np.abs(y).max(axis=0)
+        self.bound_ = np.abs(labels).max(axis=0)
         return self
 
     def _problem(self, values: Values, ranks: bool = False) -> Problem:
@@ -83,7 +84,7 @@ class TruncatedRidge(KernelRegressor):
         if self.cv_results_ is not None:
             self.cv_results_["alpha"] = self.cv_results_["alpha"] / self._ratio
 
-    def predict(self, X: Any, return_std: bool = False, include_noise: bool = False) -> Any:
+    def predict(self, X: object, return_std: bool = False, include_noise: bool = False) -> Any:
         """Return f(x), clipped to [-Y, Y], and if asked for its standard deviation before that."""
         found = super().predict(X, return_std, include_noise)
         mean, *std = found if return_std else (found,)
@@ -121,37 +122,38 @@ class EigenfunctionRegressor(RegressorMixin, BaseEstimator):
         kernel: str | Kernel = "gaussian",
         basis: str | BasisTransformer = "landmarks",
         n_functions: int = 50,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.kernel = kernel
         self.basis = basis
         self.n_functions = n_functions
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, X_unlabelled: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, X_unlabelled: ArrayLike | None = None) -> Self:
         """Compute the eigenfunctions of all rows, and fit their coefficients to labelled rows."""
         check_count(self.n_functions, "n_functions")
-        X, y = check_X_y(X, y, y_numeric=True, estimator=self)
-        validate_data(self, X, skip_check_array=True)
-        rows = X
+        labelled, labels = check_X_y(X, y, y_numeric=True, estimator=self)
+        validate_data(self, labelled, skip_check_array=True)
+        rows = labelled
         if X_unlabelled is not None:
             more = np.asarray(X_unlabelled, dtype=float)
-            if columns_of(more) != X.shape[1]:
+            if columns_of(more) != columns_of(rows):
                 raise ValueError(
-                    f"X_unlabelled must have the {X.shape[1]} columns of X, got {columns_of(more)}"
+                    f"X_unlabelled must have the {columns_of(rows)} columns of X, got "
+                    f"{columns_of(more)}"
                 )
-            rows = np.vstack([X, more])
+            rows = np.vstack([rows, more])
         self.basis_ = clone(as_basis(self.basis)).set_params(kernel=as_kernel(self.kernel))
         if self.basis_.random_state is None:
             self.basis_.set_params(random_state=self.random_state)
         Z = self.basis_.fit_transform(rows)
         _, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
         self.directions_ = vectors[:, ::-1][:, : self.n_functions]
-        G = Z[: len(X)] @ self.directions_
-        self.coefficients_, *_ = np.linalg.lstsq(G, y, rcond=None)
+        G = Z[: len(labels)] @ self.directions_
+        self.coefficients_, *_ = np.linalg.lstsq(G, labels, rcond=None)
         return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Return f(x) for every row."""
         check_is_fitted(self)
         return np.asarray(self.basis_.transform(X) @ self.directions_ @ self.coefficients_)

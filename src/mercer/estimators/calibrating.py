@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -95,17 +95,8 @@ def calibration_of(found: Fit, name: str | None) -> Calibration | None:
     return result
 
 
-@dataclass(frozen=True)
-class Seen:
-    """Rows with a label and a positive weight: their scores, classes and weights."""
-
-    values: Array
-    codes: Array
-    weight: Array
-
-
-def seen_rows(model: KernelEstimator, given: FitInput) -> Seen:
-    """Return what a model says of rows, and their classes."""
+def seen_rows(model: KernelEstimator, given: FitInput) -> tuple[Array, Array, Array]:
+    """Return the scores, classes and weights of rows with a label and a positive weight."""
     targets = model._targets
     assert isinstance(targets, ClassTargets)
     source = rows_with_targets(model, given, Classes(targets))
@@ -119,24 +110,26 @@ def seen_rows(model: KernelEstimator, given: FitInput) -> Seen:
     if not counts.any():
         raise ValueError("rows with a label and a positive weight are needed, got none")
     codes = classes_of(targets.encode(y, 0)[counts])
-    return Seen(values_of(model, source)[counts], codes, weight[counts])
+    return values_of(model, source)[counts], codes, weight[counts]
 
 
 def calibration_by(model: KernelEstimator, given: FitInput) -> Calibration:
     """Return the map of a model by rows that it has not seen."""
-    seen = seen_rows(model, given)
+    values, codes, weight = seen_rows(model, given)
     name = "auto" if model.calibration is None else model.calibration
-    fold = np.arange(len(seen.codes))  # every fifth row: neighbors may be of one kind
-    return calibrated(name, seen.values, seen.codes, seen.weight, fold, "held out")
+    fold = np.arange(len(codes))  # every fifth row: neighbors may be of one kind
+    return calibrated(name, values, codes, weight, fold, "held out")
 
 
 def reliability_by(model: KernelEstimator, given: FitInput) -> Reliability:
     """Return how good the probabilities of a model are on rows that it has not seen."""
-    seen = seen_rows(model, given)
-    return reliability_of(model._log_probabilities(seen.values), seen.codes, seen.weight)
+    values, codes, weight = seen_rows(model, given)
+    return reliability_of(model._log_probabilities(values), codes, weight)
 
 
-def preferences_of(found: Fit, targets: RankTargets, calibration: Any) -> PreferenceMap | None:
+def preferences_of(
+    found: Fit, targets: RankTargets, calibration: str | None
+) -> PreferenceMap | None:
     """Return the map of a fit by its own left-out rows; None without pairs, or if it is off.
 
     They have then served their purpose, and are dropped.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer
+from mercer.columns import TableEncoder
 from mercer.combine import Combination
-from mercer.contracts import Array, Targets
+from mercer.contracts import Array, RandomState, Targets
 from mercer.estimators.adding_rows import can_add_rows, with_given
 from mercer.estimators.calibrating import Calibration, calibration_by, calibration_of
 from mercer.estimators.fitted import Fitted
@@ -25,6 +28,7 @@ from mercer.kernels import Kernel
 from mercer.leaving_out import LeaveOut
 from mercer.opening.fit_input import FitInput
 from mercer.result import Fit
+from mercer.search import MetricSearch
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
 from mercer.targets.class_targets import Classes, ClassTargets
@@ -94,58 +98,56 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         basis: str | BasisTransformer = "auto",
         alpha: float | str = "auto",
         *,
-        metric: Any = "auto",
+        metric: str | Array | MetricSearch | None = "auto",
         scale: str | None = "auto",
-        columns: Any = "auto",
+        columns: str | Mapping[Any, str] | TableEncoder | None = "auto",
         missing: str = "fill",
         unlabelled: str = "drop",
-        alphas: Any = None,
+        alphas: Sequence[float] | Array | None = None,
         selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
         fit_intercept: bool = True,
         weight_type: str = "frequency",
-        class_weight: Any = None,
+        class_weight: str | Mapping[Any, float] | None = None,
         calibration: str | None = "auto",
         dtype: str = "auto",
         memory_limit: int | float | str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         warm_start: bool = False,
         verbose: int = 0,
         shards: int | None = None,
         shuffle: bool = True,
         combine: str | Combination = "sum",
         rounds: int = 8,
-        engine: Any = None,
-        checkpoint: Any = None,
+        engine: object = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         remember_rows: bool = False,
     ) -> None:
-        super().__init__(
-            kernel=kernel,
-            basis=basis,
-            alpha=alpha,
-            metric=metric,
-            scale=scale,
-            columns=columns,
-            missing=missing,
-            unlabelled=unlabelled,
-            alphas=alphas,
-            selection=selection,
-            solver=solver,
-            fit_intercept=fit_intercept,
-            weight_type=weight_type,
-            dtype=dtype,
-            memory_limit=memory_limit,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            shards=shards,
-            shuffle=shuffle,
-            combine=combine,
-            rounds=rounds,
-            engine=engine,
-            checkpoint=checkpoint,
-            remember_rows=remember_rows,
-        )
+        self.kernel = kernel
+        self.basis = basis
+        self.alpha = alpha
+        self.metric = metric
+        self.scale = scale
+        self.columns = columns
+        self.missing = missing
+        self.unlabelled = unlabelled
+        self.alphas = alphas
+        self.selection = selection
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.weight_type = weight_type
+        self.dtype = dtype
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.shards = shards
+        self.shuffle = shuffle
+        self.combine = combine
+        self.rounds = rounds
+        self.engine = engine
+        self.checkpoint = checkpoint
+        self.remember_rows = remember_rows
         self.class_weight = class_weight
         self.calibration = calibration
 
@@ -165,7 +167,11 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     @available_if(can_add_rows)
     @one_at_a_time
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
+        classes: ArrayLike | None = None,
     ) -> Self:
         """Add rows to the model. Moments add up, so this equals one fit to all rows.
 
@@ -187,24 +193,25 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     explain, _explained = explain, explained_class
 
     def _probabilities(self) -> str:
-        return super()._probabilities() or "least squares, not calibrated: see calibrate(X, y)"
+        known = self.calibration_
+        return known.describe() if known else "least squares, not calibrated: see calibrate(X, y)"
 
     @by_partition
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: object) -> Array:
         """Return f(x), of shape (n,) for two classes and (n, k) for more."""
         return self._one_column(self._decide(X))
 
-    def staged_decision_function(self, X: Any) -> Iterator[Array]:
+    def staged_decision_function(self, X: object) -> Iterator[Array]:
         """Yield f(x) after each step of an iterative solver, ending with the model itself."""
         for values in staged_values(self, X):
             yield self._one_column(values)
 
     @by_partition
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Return the most probable class: of the largest f_c(x), unless the map has offsets."""
         return self._largest(self._decide(X))
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: object) -> Iterator[Array]:
         """Yield the predicted classes after each step, ending with the model itself."""
         for values in staged_values(self, X):
             yield self._largest(values)
@@ -218,7 +225,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     @by_partition
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """Return the probability of each class, of shape (n, k).
 
         They are those of the map in ``calibration_``, which was fitted to scores of rows that were
@@ -232,7 +239,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         return project_to_simplex((1.0 + by_class(values)) / 2.0)
 
     @by_partition
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: object) -> Array:
         """Return the logarithms of the probabilities, of shape (n, k)."""
         return self._log_probabilities(self._decide(X))
 
@@ -243,7 +250,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
             return np.asarray(np.log(project_to_simplex((1.0 + by_class(values)) / 2.0)))
 
     @one_at_a_time
-    def calibrate(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def calibrate(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Fit the map of probabilities to rows that the model has not seen; f does not change.
 
         For a model without a map of its own (after :meth:`partial_fit` or :meth:`forget`, from

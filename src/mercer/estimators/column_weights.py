@@ -14,11 +14,11 @@ the diagonal of the average gradient outer product in units of standardized colu
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer.columns.column_encoders import DroppedColumn, NumberColumn
+from mercer.columns.column_encoders import ColumnEncoder, DroppedColumn, NumberColumn
 from mercer.columns.scaling import QuantileScaling
 from mercer.contracts import Array, Reading
 from mercer.kernels import InMetric, Linear
@@ -93,7 +93,7 @@ def linear_coefficients(model: KernelEstimator) -> Array:
     return slopes if encoding is None else np.array([encoding.by_column(w) for w in slopes])
 
 
-def _is_linear(encoder: Any) -> bool:
+def _is_linear(encoder: ColumnEncoder) -> bool:
     """Return whether a column stays one column of numbers, or is left out."""
     number = isinstance(encoder, NumberColumn) and not encoder.indicator
     return number or isinstance(encoder, DroppedColumn)

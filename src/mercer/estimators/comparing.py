@@ -43,7 +43,7 @@ def fixed_parameters(estimator: KernelEstimator) -> dict[str, str]:
     return found
 
 
-def described(value: Any) -> Any:
+def described(value: object) -> Any:
     """Return a parameter by its values: objects by type and parameters, generators by type.
 
     >>> from mercer.kernels import Gaussian
@@ -62,7 +62,7 @@ def described(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _fingerprint(value: Any) -> str:
+def _fingerprint(value: object) -> str:
     try:
         return fingerprint(described(value))
     # Part of it cannot be pickled, or it is nested too deeply: only its type is known.
@@ -72,8 +72,7 @@ def _fingerprint(value: Any) -> str:
 
 def changed_parameters(estimator: KernelEstimator) -> list[str]:
     """Return the parameters that a fitted model depends on and that were set since."""
-    known: dict[str, str] = getattr(estimator, "_fixed", {})
-    present = fixed_parameters(estimator)
+    known, present = estimator._fixed, fixed_parameters(estimator)
     return [name for name, now in present.items() if known.get(name, now) != now]
 
 

@@ -6,13 +6,14 @@ and kept beside the model, not in it: copies, pickles and model files do not hol
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.contracts import Array
+from mercer.contracts import Array, RowBlock, Rows
 from mercer.engines import Lanes
 from mercer.estimators.kernel_estimator import lock_of
 from mercer.inference import Posterior, posterior_of
@@ -73,7 +74,7 @@ def noise_of(model: KernelEstimator) -> Array:
     return np.asarray(np.sqrt(variance) * model._targets.scale)
 
 
-def deviations_of(model: KernelEstimator, X: Any, include_noise: bool = False) -> Array:
+def deviations_of(model: KernelEstimator, X: object, include_noise: bool = False) -> Array:
     """Return the standard deviation of f(x), or of y given x, of shape (n, k), in units of y."""
     check_flag(include_noise, "include_noise")
     posterior = posterior_of_model(model)
@@ -83,7 +84,7 @@ def deviations_of(model: KernelEstimator, X: Any, include_noise: bool = False) -
     return np.asarray(np.sqrt(variance + noise_of(model) ** 2 if include_noise else variance))
 
 
-def leverages_of(model: KernelEstimator, X: Any) -> Array:
+def leverages_of(model: KernelEstimator, X: object) -> Array:
     """Return by how much f(x) follows the target of a row x of weight 1 that was fitted.
 
     Of shape (n,), or (n, k) if outputs have alphas of their own.
@@ -91,7 +92,7 @@ def leverages_of(model: KernelEstimator, X: Any) -> Array:
     return by_row(model, X, posterior_of_model(model).variance.leverage)
 
 
-def by_row(model: KernelEstimator, X: Any, function: Any) -> Array:
+def by_row(model: KernelEstimator, X: object, function: Callable[[Rows], Array]) -> Array:
     """Return a function of blocks of rows for all rows of X, in blocks and on all cores."""
     source, _ = encoded_to_predict(model, rows_to_predict(model, X))
     variance = posterior_of_model(model).variance
@@ -99,7 +100,7 @@ def by_row(model: KernelEstimator, X: Any, function: Any) -> Array:
     width = variance.width
     block_rows = max(16, min(2048, ENTRIES // max(1, width)))
 
-    def add(_: list[None], block: Any) -> None:
+    def add(_: list[None], block: RowBlock) -> None:
         check_finite(block.X, start=block.start, names=source.feature_names)
         out[block.start : block.start + block.n_rows] = function(block.X)
 

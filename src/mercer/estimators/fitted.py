@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,28 +16,21 @@ from mercer.estimators.column_weights import importances_of, linear_coefficients
 from mercer.estimators.summary import summarize
 from mercer.kernels import InMetric
 from mercer.moments import Moments
-from mercer.opening.inputs import Features, Known
+from mercer.opening.inputs import Known
 from mercer.refit import effective_dimension
 from mercer.report import Summary
 from mercer.request import Seeds
 from mercer.result import Fit
-from mercer.selection import SizePath, as_criterion
+from mercer.selection import Criterion, SizePath, as_criterion
 from mercer.solvers import SolverPath
 from mercer.storage.fingerprints import RowMultiset
 
-if TYPE_CHECKING:
-    from mercer.estimators.kernel_estimator import KernelEstimator
-
 
 @dataclass(frozen=True, kw_only=True)
-class Fitted:
+class Fitted(Known):
     """What an estimator knows after a fit, or after it was loaded: given to it as a whole."""
 
     fit: Fit
-    targets: Targets
-    features: Features
-    encoder: TableEncoder | None  # what became of the columns
-    roles: tuple[str, ...] = ()  # the names of y, weights and queries
     fixed: dict[str, str] = field(default_factory=dict)  # parameters that its sums depend on
     resumes: str | None = None  # what must be equal for a fit to resume it
     seeds: Seeds | None = None
@@ -45,29 +38,13 @@ class Fitted:
     calibration: Any = None  # the map of scores, for estimators that have one
     notes: dict[str, str] = field(default_factory=dict)  # what the command line says of a fit
 
-    @classmethod
-    def of(cls, estimator: KernelEstimator) -> Fitted:
-        """Return what a fitted estimator knows."""
-        known = Known.of(estimator)
-        return cls(
-            fit=estimator.fit_,
-            targets=known.targets,
-            features=known.features,
-            encoder=known.encoder,
-            roles=known.roles,
-            fixed=estimator._fixed,
-            resumes=estimator._fitted_to,
-            seeds=estimator._seeds,
-            remembered=estimator._remembered,
-        )
-
 
 class FittedAttributes(BaseEstimator):
     """Mixin with attributes that are set by a fit, or read from ``fit_``."""
 
     fit_: Fit
     columns_: TableEncoder | None
-    selection: Any
+    selection: str | Criterion
     _targets: Targets
     _fixed: dict[str, str]
     _fitted_to: str | None = None
@@ -95,6 +72,17 @@ class FittedAttributes(BaseEstimator):
         )
         self.n_iter_ = max(1, found.solution.steps)
         self.cv_results_ = cv_results_of(found, factor, self.selection)
+
+    def _known(self) -> Fitted:
+        """Return what the fitted attributes are made of."""
+        return Fitted(
+            **vars(Known.of(self)),
+            fit=self.fit_,
+            fixed=self._fixed,
+            resumes=self._fitted_to,
+            seeds=self._seeds,
+            remembered=self._remembered,
+        )
 
     def _has_intercept(self) -> bool:
         """Return whether the model has an intercept."""
@@ -228,18 +216,18 @@ class FittedAttributes(BaseEstimator):
         """Return what was chosen and why; prints as text, shows as a table in notebooks."""
         check_is_fitted(self, "fit_")
         scores = self.fit_.scores
-        label = getattr(scores, "label", "") or as_criterion(self.selection).label
+        label = "" if scores is None else scores.label
+        label = label or as_criterion(self.selection).label
         encoding = None if self.columns_ is None else self.columns_.encoding_
         name, words = type(self).__name__, self._probabilities()
         return summarize(name, self.fit_, label, self._targets, encoding, words)
 
     def _probabilities(self) -> str:
         """Return what a summary says of probabilities; nothing if there are none."""
-        known = getattr(self, "calibration_", None)
-        return "" if known is None else str(known.describe())
+        return ""
 
 
-def cv_results_of(found: Fit, factor: float, selection: Any) -> dict[str, Any] | None:
+def cv_results_of(found: Fit, factor: float, selection: str | Criterion) -> dict[str, Any] | None:
     """Return the scores along the path of alpha, in the user's alpha; None if it was given."""
     if found.scores is None or found.alphas is None:
         return None

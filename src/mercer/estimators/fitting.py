@@ -24,9 +24,8 @@ from mercer.metric import SearchRecord
 from mercer.opening.encoding import has_other_columns
 from mercer.opening.fit_input import FitInput
 from mercer.opening.inputs import Known
-from mercer.opening.labelling_draws import warn_of_missing_weights
-from mercer.opening.opened_rows import GoingOn, OpenedRows, RowOptions, is_sharded, opened_rows
-from mercer.opening.weighing import warn_of_frequencies
+from mercer.opening.opened_rows import OpenedRows, RowOptions, is_sharded, opened_rows
+from mercer.opening.weighing import warn_of_frequencies, warn_of_missing_weights
 from mercer.refit import resume
 from mercer.request import Problem, Request
 from mercer.result import Fit
@@ -55,11 +54,11 @@ class Prepared:
     ) -> Iterator[tuple[OpenedRows, Request]]:
         """Yield the rows, and what a fit to them is asked for; ``known`` are those of a model."""
         model, values = self.estimator, self.values
-        going_on = seeds = None
+        start = seeds = None
         if values["warm_start"] and values["random_state"] is None:
             seeds = model._seeds  # shards must be the same to go on
         if hasattr(model, "fit_") and (known is not None or values["warm_start"]):
-            going_on = GoingOn(model.dual_coef_, adds_rows=known is not None)
+            start = model.dual_coef_
         with (
             progress_bar(values["verbose"]) as progress,
             opened_rows(
@@ -67,7 +66,7 @@ class Prepared:
                 self.kind,
                 given,
                 known,
-                going_on=going_on,
+                start=start,
                 seeds=seeds,
                 progress=progress,
             ) as opened,
@@ -150,7 +149,7 @@ def fitted(
             request, targets=opened.targets, needs_sums=sums, previous=previous, solver=solver
         )
         if previous is not None and solver is not None and solver.regularized_by_steps:
-            known = Fitted.of(estimator)
+            known = estimator._known()
             return finished(estimator, known, resume(previous, request), values["warm_start"])
         record: SearchRecord | None = None
         if previous is None:
@@ -235,8 +234,8 @@ def with_fixed_size(request: Request) -> Request:
     """Return a request whose basis does not grow: rows that are added later may need more.
 
     >>> from mercer.targets.number_targets import RegressionTargets
-    >>> open_size = Request(RegressionTargets.of(np.zeros(2), True), basis=Landmarks("auto"))
-    >>> with_fixed_size(open_size).basis
+    >>> targets = RegressionTargets(np.zeros(1), np.ones(1), False)
+    >>> with_fixed_size(Request(targets, basis=Landmarks("auto"))).basis
     Landmarks()
     """
     if request.basis is not None and not request.basis.grows:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.contracts import Array
+from mercer.contracts import Array, Rows
 from mercer.estimators.kernel_estimator import KernelEstimator
 from mercer.estimators.predicting import by_partition, values_of
 from mercer.inference.error_scale import ErrorScale
@@ -23,7 +24,7 @@ class IntervalPredictions(KernelEstimator):
     """Methods of a regressor that predict intervals; see :mod:`mercer.inference.intervals`."""
 
     @by_partition
-    def predict_interval(self, X: Any, coverage: float | Sequence[float] = 0.9) -> Array:
+    def predict_interval(self, X: object, coverage: float | Sequence[float] = 0.9) -> Array:
         """Return an interval for every row that contains y with probability ``coverage``.
 
         The errors of rows that were left out of the fit are moved to the predictions at x and
@@ -70,7 +71,7 @@ class IntervalPredictions(KernelEstimator):
         return ends if self._targets.columns else ends[..., 0]
 
     @by_partition
-    def predict_quantiles(self, X: Any, quantiles: float | Sequence[float] = 0.5) -> Array:
+    def predict_quantiles(self, X: object, quantiles: float | Sequence[float] = 0.5) -> Array:
         """Return quantiles of y given x, from the same errors as :meth:`predict_interval`.
 
         Parameters
@@ -97,7 +98,7 @@ class IntervalPredictions(KernelEstimator):
         found = found if several else found[:, 0]
         return found if self._targets.columns else found[..., 0]
 
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def calibrate(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take the errors for intervals from rows that the model has not seen (split conformal).
 
         For models whose fit left out no rows: after ``partial_fit`` or ``forget``, from rounds of
@@ -155,7 +156,7 @@ class IntervalPredictions(KernelEstimator):
         self.fit_ = replace(found, intervals=replace(split, rows=rows, row_scale=row_scale))
         return self
 
-    def _interval_columns(self, X: Any, coverage: float) -> tuple[Array, Array, Array]:
+    def _interval_columns(self, X: object, coverage: float) -> tuple[Array, Array, Array]:
         """Return the ends of intervals and the deviations of y given x, each (n, outputs)."""
         intervals, tail = intervals_of(self), (1.0 - check_coverage(coverage)) / 2
         values, novelty = self._evaluated(intervals, X)
@@ -164,20 +165,20 @@ class IntervalPredictions(KernelEstimator):
         low, high = (np.asarray(end * scale + origin) for end in (ends[:, 0], ends[:, 1]))
         return low, high, np.asarray(intervals.deviations(values, novelty) * scale)
 
-    def _quantiles(self, X: Any, levels: Sequence[float]) -> Array:
+    def _quantiles(self, X: object, levels: Sequence[float]) -> Array:
         """Return quantiles of shape (n, levels, outputs), in the units of y."""
         intervals = intervals_of(self)
         values, novelty = self._evaluated(intervals, X)
         found = intervals.quantiles(values, novelty, levels)
         return np.asarray(found * self._targets.scale + self._targets.origin)
 
-    def _evaluated(self, intervals: Intervals, X: Any) -> tuple[Array, Array | None]:
+    def _evaluated(self, intervals: Intervals, X: object) -> tuple[Array, Array | None]:
         """Return the values of all models and of the scale, and how new each row is."""
         measure, found = intervals.novelty, np.zeros(0)
         if measure is None:
             return values_of(self, X, intervals.solution()), None
 
-        def also(n_rows: int, start: int, block: Any) -> None:
+        def also(n_rows: int, start: int, block: Rows) -> None:
             nonlocal found
             if len(found) != n_rows:
                 found = np.empty(n_rows)
@@ -186,7 +187,7 @@ class IntervalPredictions(KernelEstimator):
         return values_of(self, X, intervals.solution(), also), found
 
 
-def check_coverage(value: Any) -> float:
+def check_coverage(value: object) -> float:
     """Return a coverage between 0 and 1; raise ValueError otherwise."""
     hint = ": 90 % is 0.9" if isinstance(value, (int, float)) and 1 < value <= 100 else ""
     return check_share(value, "coverage", hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.bases import BasisTransformer
-from mercer.combine import Combination
+from mercer.columns import TableEncoder
 from mercer.contracts import Array, TargetKind, Targets
 from mercer.estimators.adding_rows import can_add_rows, can_remove_rows, with_given
 from mercer.estimators.fitted import Fitted, FittedAttributes
@@ -27,8 +26,6 @@ from mercer.opening.inputs import unchanged_on_error
 from mercer.opening.opened_rows import stored_engine
 from mercer.request import Problem
 from mercer.result import Fit
-from mercer.selection import Criterion
-from mercer.solvers import BaseSolver
 from mercer.validation import warn
 
 Self_ = TypeVar("Self_")
@@ -40,7 +37,7 @@ _LOCKS: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 _GUARD = threading.Lock()
 
 
-def lock_of(estimator: Any) -> threading.RLock:
+def lock_of(estimator: object) -> threading.RLock:
     """Return the lock of an estimator, made when first asked for.
 
     >>> from sklearn.base import BaseEstimator, clone
@@ -73,60 +70,11 @@ class KernelEstimator(FittedAttributes):
     fit goes on from there.
     """
 
-    def __init__(
-        self,
-        kernel: str | Kernel | Callable[..., Any] = "auto",
-        basis: str | BasisTransformer = "auto",
-        alpha: Any = "auto",
-        *,
-        metric: Any = "auto",
-        scale: str | None = "auto",
-        columns: Any = "auto",
-        missing: str = "fill",
-        unlabelled: str = "drop",
-        alphas: Any = None,
-        selection: str | Criterion = "auto",
-        solver: str | BaseSolver = "auto",
-        fit_intercept: bool = True,
-        weight_type: str = "frequency",
-        dtype: str = "auto",
-        memory_limit: int | float | str = "auto",
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        shards: int | None = None,
-        shuffle: bool = True,
-        combine: str | Combination = "sum",
-        rounds: int = 8,
-        engine: Any = None,
-        checkpoint: Any = None,
-        remember_rows: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.basis = basis
-        self.alpha = alpha
-        self.metric = metric
-        self.scale = scale
-        self.columns = columns
-        self.missing = missing
-        self.unlabelled = unlabelled
-        self.alphas = alphas
-        self.selection = selection
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.weight_type = weight_type
-        self.dtype = dtype
-        self.memory_limit = memory_limit
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.shards = shards
-        self.shuffle = shuffle
-        self.combine = combine
-        self.rounds = rounds
-        self.engine = engine
-        self.checkpoint = checkpoint
-        self.remember_rows = remember_rows
+    kernel: str | Kernel | Callable[..., Any]
+    columns: str | Mapping[Any, str] | TableEncoder | None
+    missing: str
+    verbose: int
+    engine: object
 
     # -- defined by subclasses -----------------------------------------------------------------
 
@@ -150,11 +98,11 @@ class KernelEstimator(FittedAttributes):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        shard_labels: Any = None,
-        X_unlabelled: Any = None,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
+        shard_labels: object = None,
+        X_unlabelled: object = None,
     ) -> Self:
         """Fit to rows.
 
@@ -208,7 +156,7 @@ class KernelEstimator(FittedAttributes):
 
     @available_if(can_add_rows)
     @one_at_a_time
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Add rows to the model. Moments add up, so this equals one fit to all rows.
 
         The first call chooses the basis from its rows (use a large first batch, or pass landmarks);
@@ -222,7 +170,7 @@ class KernelEstimator(FittedAttributes):
 
     @available_if(can_remove_rows)
     @one_at_a_time
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def forget(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Remove rows from the model by subtracting their moments.
 
         The rows must have been fitted before, with the same targets and weights. Rows that cannot
@@ -233,7 +181,7 @@ class KernelEstimator(FittedAttributes):
         given = FitInput(X, y, sample_weight)
         return self._finish(with_given(self, given, self._kind(), sign=-1))
 
-    def _decide(self, X: Any) -> Array:
+    def _decide(self, X: object) -> Array:
         """Return f(x) for every row, of shape (n, k), computed in blocks."""
         return values_of(self, X)
 

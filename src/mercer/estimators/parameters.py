@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from mercer.bases import as_basis
 from mercer.columns import TableEncoder
-from mercer.combine import as_combination
+from mercer.combine import Combination, as_combination
 from mercer.contracts import Penalty
 from mercer.inference.probability_map import NAMES as CALIBRATIONS
 from mercer.kernels import as_kernel
@@ -48,25 +49,13 @@ HINT = "; alpha is relative to the mean loss: scikit-learn's KernelRidge alpha /
 
 #: Returns the value of a parameter, given what was passed and its name; raises if it is invalid.
 Read = Callable[[Any, str], Any]
+#: A part of a fit that checks its own parameters.
+Part = TypeVar("Part", BaseSolver, Combination)
 #: The values of all parameters, by name.
 Values = dict[str, Any]
-#: Values that opening rows takes as they are.
-ROW_OPTIONS = (
-    "missing",
-    "unlabelled",
-    "weight_type",
-    "class_weight",
-    "shards",
-    "shuffle",
-    "engine",
-    "checkpoint",
-    "random_state",
-    "memory_limit",
-    "verbose",
-)
 
 
-def anything(value: Any, name: str) -> Any:
+def anything(value: object, name: str) -> Any:
     """Read what is checked where it is used."""
     return value
 
@@ -97,7 +86,7 @@ class Parameter:
 
     read: Read
     defines: Literal["sums", "result", "seed", "run"]
-    absent: Any = None
+    absent: object = None
     as_object: Callable[[Any], Any] | None = None
     example: str = ""
     help: str = ""
@@ -110,7 +99,7 @@ class Parameter:
 def choice(*options: str) -> Read:
     """Return a reader of one of these words."""
 
-    def read(value: Any, name: str) -> Any:
+    def read(value: object, name: str) -> Any:
         return check_choice(value, name, options)
 
     return read
@@ -119,8 +108,9 @@ def choice(*options: str) -> Read:
 def word(*options: str) -> Read:
     """Return a reader of one of these words on the command line, where "none" is None."""
 
-    def read(text: Any, name: str) -> str | None:
-        return None if check_choice(text, name, options) == "none" else text
+    def read(text: object, name: str) -> str | None:
+        found = check_choice(text, name, options)
+        return None if found == "none" else found
 
     return read
 
@@ -128,7 +118,7 @@ def word(*options: str) -> Read:
 def optional(read: Read) -> Read:
     """Return a reader that leaves None as it is."""
 
-    def read_or_none(value: Any, name: str) -> Any:
+    def read_or_none(value: object, name: str) -> Any:
         return None if value is None else read(value, name)
 
     return read_or_none
@@ -137,7 +127,7 @@ def optional(read: Read) -> Read:
 def unless_auto(as_object: Callable[[Any], Any]) -> Read:
     """Return a reader of an object that can be given by name; "auto" is None."""
 
-    def read(value: Any, name: str) -> Any:
+    def read(value: object, name: str) -> Any:
         return None if isinstance(value, str) and value == "auto" else as_object(value)
 
     return read
@@ -146,8 +136,19 @@ def unless_auto(as_object: Callable[[Any], Any]) -> Read:
 def by(function: Callable[[Any], Any]) -> Read:
     """Return a reader that applies a function, whose errors name the parameter themselves."""
 
-    def read(value: Any, name: str) -> Any:
+    def read(value: object, name: str) -> Any:
         return function(value)
+
+    return read
+
+
+def checked(as_object: Callable[[Any], Part]) -> Read:
+    """Return a reader of an object that can be given by name, and that checks its parameters."""
+
+    def read(value: object, name: str) -> Part:
+        found = as_object(value)
+        found.check()
+        return found
 
     return read
 
@@ -155,14 +156,14 @@ def by(function: Callable[[Any], Any]) -> Read:
 def as_given(check: Callable[[Any], object]) -> Read:
     """Return a reader that checks a value, and leaves it as it was given."""
 
-    def read(value: Any, name: str) -> Any:
+    def read(value: object, name: str) -> Any:
         check(value)
         return value
 
     return read
 
 
-def read_alpha(alpha: Any, name: str) -> Penalty | None:
+def read_alpha(alpha: object, name: str) -> Penalty | None:
     """Read a penalty: a number, an array with one of each output, or None for "auto"."""
     if isinstance(alpha, str):
         if alpha == "auto":
@@ -179,7 +180,7 @@ def read_alpha(alpha: Any, name: str) -> Penalty | None:
     return check_number(number, name, minimum=0.0, maximum=LARGEST, hint=HINT)
 
 
-def check_outputs(alpha: Any, outputs: int) -> None:
+def check_outputs(alpha: ArrayLike, outputs: int) -> None:
     """Raise ValueError unless there is one alpha for each output."""
     if np.shape(alpha) != (outputs,):
         raise ValueError(
@@ -188,26 +189,12 @@ def check_outputs(alpha: Any, outputs: int) -> None:
         )
 
 
-def read_solver(solver: Any, name: str) -> BaseSolver:
-    """Read a solver, whose own parameters are checked too."""
-    found: BaseSolver = as_solver(solver)
-    found.check()
-    return found
-
-
-def read_combination(combine: Any, name: str) -> Any:
-    """Read a combination, whose own parameters are checked too."""
-    found = as_combination(combine)
-    found.check()
-    return found
-
-
-def read_verbose(value: Any, name: str) -> float:
+def read_verbose(value: object, name: str) -> float:
     """Read how much is said; True is 1."""
     return check_number(int(value) if isinstance(value, bool) else value, name)
 
 
-def read_path(path: Any, name: str) -> Path:
+def read_path(path: object, name: str) -> Path:
     """Read the path of a folder."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{name} must be the path of a folder, or None, got {type(path).__name__}")
@@ -265,7 +252,7 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "class_weight": Parameter(as_given(check_class_weight), "sums"),
     "solver": Parameter(
-        read_solver,
+        checked(as_solver),
         "sums",
         as_object=as_solver,
         help="auto, ridge, pcg, kcgm, gradient_descent or cutoff.",
@@ -278,7 +265,7 @@ PARAMETERS: dict[str, Parameter] = {
         help="How alpha is chosen: auto, gcv, kfold or loo (rankings leave out queries).",
     ),
     "combine": Parameter(
-        read_combination,
+        checked(as_combination),
         "result",
         as_object=as_combination,
         help="How shards are combined: sum, average, newton or conjugate.",
@@ -323,7 +310,7 @@ FIXED = tuple(name for name, known in PARAMETERS.items() if known.defines == "su
 def read_parameters(estimator: KernelEstimator) -> Values:
     """Return the value of every parameter; raise ValueError or TypeError if one is invalid."""
     passed = vars(estimator)
-    values = {
+    values: Values = {
         name: known.read(passed[name], name) if name in passed else known.absent
         for name, known in PARAMETERS.items()
     }
@@ -384,7 +371,8 @@ def row_options(estimator: KernelEstimator, values: Values) -> RowOptions:
         combination=values["combine"],
         basis_seed=getattr(values["basis"], "random_state", None),
         identity=parameters_that_define(estimator, "sums", "result"),
-        **{name: values[name] for name in ROW_OPTIONS},
+        # What opening rows takes as it is has the name of its parameter.
+        **{field.name: values[field.name] for field in fields(RowOptions) if field.name in values},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
@@ -19,19 +19,22 @@ from mercer.sampling import uniform_indices
 from mercer.theory import Cluster, Forecaster, study_rows
 from mercer.theory.by_theory import resolved
 from mercer.theory.fit_plan import FitPlan
-from mercer.theory.machine import measured_speeds
 from mercer.theory.study import FEWEST, FUNCTIONS, SAMPLE
+from mercer.theory.system_costs import measured_speeds
 from mercer.validation import MemoryLimitError, check_count, check_number
+
+if TYPE_CHECKING:
+    from mercer.estimators.kernel_estimator import KernelEstimator
 
 #: Rows that the speeds are measured on.
 ROWS = 1000
 
 
 def plan(
-    self: Any,
-    X: Any,
-    y: Any = None,
-    sample_weight: Any = None,
+    self: KernelEstimator,
+    X: object,
+    y: object = None,
+    sample_weight: object = None,
     *,
     n_rows: float | None = None,
     workers: int = 1,
@@ -77,12 +80,12 @@ def plan(
     with start.opened(FitInput(X, y, sample_weight)) as (opened, request):
         kernel, record = searched_kernel(opened, request, start.values)
         request = replace(request, kernel=kernel)
-        found, size = forecaster(opened.rows, request, n_rows, cluster, (sample, n_components))
-        known = resolved(found.request, opened.rows, found.study, size.n_rows)
-        surface = found.study.stated
+        found = forecaster(opened.rows, request, n_rows, cluster, (sample, n_components))
+        study, size = found.study, Sized(found.n_rows, found.n_features)
+        known = resolved(found.request, opened.rows, study, size.n_rows)
         try:
             planned = planned_growth(
-                size, known, lambda functions: surface.at(size.n_rows, functions).value
+                size, known, lambda functions: study.stated.at(size.n_rows, functions).value
             )
             refused = ""
         except MemoryLimitError as error:  # the other systems are planned all the same
@@ -96,8 +99,8 @@ def forecaster(
     n_rows: float | None,
     cluster: Cluster,
     sizes: tuple[int, int],
-) -> tuple[Forecaster, Sized]:
-    """Study the rows and measure this machine; return what forecasts, and the size of the fit.
+) -> Forecaster:
+    """Study the rows and measure this machine; return what forecasts.
 
     ``sizes`` are rows and functions of the largest fits of the study.
     """
@@ -109,14 +112,12 @@ def forecaster(
     study = study_rows(rows, request, sample=sizes[0], n_components=sizes[1], classes=classes)
     if not study.spread > 0:
         raise ValueError("y is constant: there is nothing to learn, and nothing to plan")
-    size = Sized(int(n_rows or rows.n_rows), rows.n_features)
-    found = Forecaster(
+    return Forecaster(
         study,
         request,
-        size.n_rows,
-        size.n_features,
+        int(n_rows or rows.n_rows),
+        rows.n_features,
         speeds=measured_speeds(request.kernel, near),
         cluster=cluster,
         memory_limit=parse_memory(request.memory_limit),
     )
-    return found, size

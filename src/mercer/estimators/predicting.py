@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.contracts import Array
+from mercer.contracts import Array, RowBlock, Rows
 from mercer.engines import Lanes
 from mercer.estimators.fitted import in_units
 from mercer.opening.rows_to_predict import (
@@ -40,7 +40,7 @@ def by_partition(method: Callable[..., Any]) -> Callable[..., Any]:
     """Let a method of rows take a Dask collection: it returns another, with the same partitions."""
 
     @functools.wraps(method)
-    def applied(self: Any, X: Any, *args: Any, **named: Any) -> Any:
+    def applied(self: Any, X: object, *args: Any, **named: Any) -> Any:
         if not is_partitioned(X):
             return method(self, X, *args, **named)
         check_is_fitted(self, "fit_")
@@ -58,9 +58,9 @@ def by_partition(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def values_of(
     model: KernelEstimator,
-    X: Any,
+    X: object,
     solution: tuple[Array, Array] | None = None,
-    also: Callable[[int, int, Any], None] | None = None,
+    also: Callable[[int, int, Rows], None] | None = None,
 ) -> Array:
     """Return f(x), of shape (n, k), in blocks; ``solution`` replaces that of the model.
 
@@ -75,7 +75,7 @@ def values_of(
     out = np.empty((source.n_rows, coefficients.shape[1]))
     tile = max(1, min(4096, VALUES // max(1, width)))
 
-    def predict_block(buffers: list[Array], block: Any) -> None:
+    def predict_block(buffers: list[Array], block: RowBlock) -> None:
         check_finite(block.X, start=block.start, names=source.feature_names)
         if not buffers:
             shape = (min(tile, source.n_rows), width)
@@ -102,7 +102,7 @@ def values_of(
     return out
 
 
-def staged_values(model: KernelEstimator, X: Any) -> Iterator[Array]:
+def staged_values(model: KernelEstimator, X: object) -> Iterator[Array]:
     """Yield f(x) for every row after each step of an iterative solver."""
     values, targets = model.path_.values, model._targets
     if len(values) < model.best_step_:

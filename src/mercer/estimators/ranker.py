@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer
+from mercer.columns import TableEncoder
 from mercer.combine import Combination
-from mercer.contracts import Array, Targets
+from mercer.contracts import Array, RandomState, Targets
 from mercer.estimators.calibrating import preferences_of
 from mercer.estimators.fitted import Fitted
 from mercer.estimators.kernel_estimator import KernelEstimator
@@ -21,9 +24,11 @@ from mercer.inference.preferences import PreferenceMap
 from mercer.kernels import Kernel
 from mercer.leaving_out import LeaveOut
 from mercer.metrics import ndcg, pairwise_error
+from mercer.moments import PairWeighting
 from mercer.opening.fit_input import FitInput
 from mercer.result import Fit
 from mercer.rows.given_arrays import refuse_masked
+from mercer.search import MetricSearch
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
 from mercer.targets.rank_targets import RankTargets, Relevance
@@ -90,26 +95,26 @@ class KernelRanker(KernelEstimator):
         basis: str | BasisTransformer = "auto",
         alpha: float | str = "auto",
         *,
-        metric: Any = "auto",
+        metric: str | Array | MetricSearch | None = "auto",
         scale: str | None = "auto",
-        columns: Any = "auto",
+        columns: str | Mapping[Any, str] | TableEncoder | None = "auto",
         missing: str = "fill",
         unlabelled: str = "drop",
-        alphas: Any = None,
+        alphas: Sequence[float] | Array | None = None,
         selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
         pair_weighting: str = "pair",
         calibration: str | None = "auto",
         dtype: str = "auto",
         memory_limit: int | float | str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
         shards: int | None = None,
         shuffle: bool = True,
         combine: str | Combination = "sum",
         rounds: int = 8,
-        engine: Any = None,
-        checkpoint: Any = None,
+        engine: object = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.kernel = kernel
         self.basis = basis
@@ -146,20 +151,24 @@ class KernelRanker(KernelEstimator):
         super()._take(known)
         self.calibration_ = known.calibration
 
+    def _probabilities(self) -> str:
+        return self.calibration_.describe() if self.calibration_ else ""
+
     def _kind(self) -> Relevance:
         if self.calibration is not None:  # the other maps are those of classes
             check_choice(self.calibration, "calibration", ["auto"])
         # The seed that assigns queries to folds, the same in all shards.
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
-        return Relevance(type(self).__name__, self.pair_weighting, seed)
+        weighting = cast(PairWeighting, self.pair_weighting)  # checked with the other parameters
+        return Relevance(type(self).__name__, weighting, seed)
 
     def fit(  # type: ignore[override]
         self,
-        X: Any,
-        y: Any = None,
-        qid: Any = None,
-        sample_weight: Any = None,
-        shard_labels: Any = None,
+        X: object,
+        y: object = None,
+        qid: object = None,
+        sample_weight: object = None,
+        shard_labels: object = None,
     ) -> Self:
         """Fit to rows.
 
@@ -204,13 +213,13 @@ class KernelRanker(KernelEstimator):
     forget = partial_fit
 
     @by_partition
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: object) -> Array:
         """Return a score for every row, of shape (n,); higher is better, within a query."""
         return np.asarray(self._decide(X)[:, 0] - self.intercept_[0])
 
     explain, _explained = explain, explained_score
 
-    def predict_preference(self, X: Any, Z: Any) -> Array:
+    def predict_preference(self, X: object, Z: object) -> Array:
         """Return the probability that each row of X is above the row of Z at the same place.
 
         Both are rows of one query, and differ in relevance. The map of differences of scores was
@@ -239,7 +248,13 @@ class KernelRanker(KernelEstimator):
             )
         return self.calibration_.probabilities(above - below)
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: object,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Return the mean NDCG@10 of queries; without queries, one minus the pairwise error.
 
         Gains are ``2^y - 1`` if y contains integers, and y itself otherwise. NDCG is not defined
@@ -247,7 +262,7 @@ class KernelRanker(KernelEstimator):
         """
         for name, given in (("y", y), ("qid", qid), ("sample_weight", sample_weight)):
             refuse_masked(given, name)
-        scores, y = self.predict(X), np.asarray(y, dtype=float)
-        if qid is None or np.any(y < 0):
-            return 1.0 - pairwise_error(y, scores, qid, sample_weight)
-        return ndcg(y, scores, qid, gain="auto")
+        scores, relevance = self.predict(X), np.asarray(y, dtype=float)
+        if qid is None or np.any(relevance < 0):
+            return 1.0 - pairwise_error(relevance, scores, qid, sample_weight)
+        return ndcg(relevance, scores, qid, gain="auto")

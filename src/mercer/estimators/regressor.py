@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.bases import BasisTransformer
+from mercer.columns import TableEncoder
 from mercer.combine import Combination
-from mercer.contracts import Array
+from mercer.contracts import Array, RandomState
 from mercer.estimators.deviations import deviations_of, leverages_of, noise_of
 from mercer.estimators.interval_predictions import IntervalPredictions
 from mercer.estimators.kernel_estimator import KernelEstimator
@@ -20,6 +22,7 @@ from mercer.explain.explaining import explain, explained_number
 from mercer.kernels import Kernel
 from mercer.leaving_out import LeaveOut
 from mercer.opening.rows_to_predict import rows_to_predict
+from mercer.search import MetricSearch
 from mercer.selection import Criterion
 from mercer.solvers import BaseSolver
 from mercer.targets.number_targets import Numbers, RegressionTargets
@@ -203,12 +206,12 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         basis: str | BasisTransformer = "auto",
         alpha: float | Sequence[float] | Array | str = "auto",
         *,
-        metric: Any = "auto",
+        metric: str | Array | MetricSearch | None = "auto",
         scale: str | None = "auto",
-        columns: Any = "auto",
+        columns: str | Mapping[Any, str] | TableEncoder | None = "auto",
         missing: str = "fill",
         unlabelled: str = "drop",
-        alphas: Any = None,
+        alphas: Sequence[float] | Array | None = None,
         alpha_per_target: bool = False,
         selection: str | Criterion = "auto",
         solver: str | BaseSolver = "auto",
@@ -217,44 +220,42 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
         weight_type: str = "frequency",
         dtype: str = "auto",
         memory_limit: int | float | str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         warm_start: bool = False,
         verbose: int = 0,
         shards: int | None = None,
         shuffle: bool = True,
         combine: str | Combination = "sum",
         rounds: int = 8,
-        engine: Any = None,
-        checkpoint: Any = None,
+        engine: object = None,
+        checkpoint: str | os.PathLike[str] | None = None,
         remember_rows: bool = False,
     ) -> None:
-        super().__init__(
-            kernel,
-            basis,
-            alpha,
-            metric=metric,
-            scale=scale,
-            columns=columns,
-            missing=missing,
-            unlabelled=unlabelled,
-            alphas=alphas,
-            selection=selection,
-            solver=solver,
-            fit_intercept=fit_intercept,
-            weight_type=weight_type,
-            dtype=dtype,
-            memory_limit=memory_limit,
-            random_state=random_state,
-            warm_start=warm_start,
-            verbose=verbose,
-            shards=shards,
-            shuffle=shuffle,
-            combine=combine,
-            rounds=rounds,
-            engine=engine,
-            checkpoint=checkpoint,
-            remember_rows=remember_rows,
-        )
+        self.kernel = kernel
+        self.basis = basis
+        self.alpha = alpha
+        self.metric = metric
+        self.scale = scale
+        self.columns = columns
+        self.missing = missing
+        self.unlabelled = unlabelled
+        self.alphas = alphas
+        self.selection = selection
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.weight_type = weight_type
+        self.dtype = dtype
+        self.memory_limit = memory_limit
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.shards = shards
+        self.shuffle = shuffle
+        self.combine = combine
+        self.rounds = rounds
+        self.engine = engine
+        self.checkpoint = checkpoint
+        self.remember_rows = remember_rows
         self.intervals = intervals
         self.alpha_per_target = alpha_per_target
 
@@ -269,14 +270,14 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
     plan = plan
     explain, _explained = explain, explained_number
 
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: object) -> Iterator[Array]:
         """Yield predictions after each step of an iterative solver, ending with the model
         itself."""
         for values in staged_values(self, X):
             yield values if self._targets.columns else values[:, 0]
 
     @by_partition
-    def predict(self, X: Any, return_std: bool = False, include_noise: bool = False) -> Any:
+    def predict(self, X: object, return_std: bool = False, include_noise: bool = False) -> Any:
         """Return f(x) for every row, and its standard deviation if asked for.
 
         The deviation is that of the Gaussian process whose mean is the fit
@@ -337,7 +338,7 @@ class KernelRegressor(IntervalPredictions, MultiOutputMixin, RegressorMixin, Ker
             raise AttributeError(str(error)) from error
         return found if self._targets.columns else float(found[0])
 
-    def leverage(self, X: Any) -> Array:
+    def leverage(self, X: object) -> Array:
         """Return the leverage of rows: by how much f(x) follows the target of a fitted row x.
 
         ``df(x_i) / dy_i`` is this times the weight of the row; over all rows of a fit these add up

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mercer.bases import Landmarks
 from mercer.columns import TableEncoding
-from mercer.contracts import Penalty
-from mercer.kernels import InMetric
+from mercer.contracts import Penalty, Targets
+from mercer.kernels import InMetric, Kernel
 from mercer.metric import SearchRecord
 from mercer.plan import human_bytes
 from mercer.report import Summary
@@ -24,7 +22,7 @@ def summarize(
     name: str,
     fit: Fit,
     selection: str,
-    targets: Any,
+    targets: Targets,
     encoding: TableEncoding | None = None,
     probabilities: str = "",
 ) -> Summary:
@@ -111,7 +109,7 @@ def search_rows(search: SearchRecord | None) -> list[tuple[str, str]]:
     return [("columns", columns), ("metric", search.describe())]
 
 
-def describe(kernel: Any) -> str:
+def describe(kernel: Kernel) -> str:
     """Return a kernel with its parameters as text, with long arrays shortened."""
     if isinstance(kernel, InMetric):
         return describe(kernel.kernel)

@@ -157,4 +157,5 @@ def _(encoder: DateColumn, spread: Array) -> float:
 
 def has_sign(encoder: ColumnEncoder) -> bool:
     """Return whether the effect of a column is a change, not a spread."""
-    return not isinstance(encoder, CategoryColumn) and not getattr(encoder, "cycles", ())
+    cyclic = isinstance(encoder, DateColumn) and bool(encoder.cycles)
+    return not (cyclic or isinstance(encoder, CategoryColumn))

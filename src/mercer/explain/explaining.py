@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.columns import TableEncoding
 from mercer.columns.column_encoders import ColumnEncoder, NumberColumn
 from mercer.columns.level_encoders import CategoryColumn
+from mercer.columns.scaling import StandardScaling
 from mercer.columns.table_sums import as_table
-from mercer.contracts import Array
-from mercer.explain.basis_points import column_moments
+from mercer.contracts import Array, RowSource
 from mercer.explain.column_effects import (
     ColumnAtRows,
     Effect,
@@ -24,8 +24,9 @@ from mercer.explain.column_effects import (
 )
 from mercer.explain.explained_function import ExplainedFunction
 from mercer.explain.explanation import Explanation
+from mercer.kernels import InMetric
 from mercer.kernels.kernel import dense
-from mercer.opening.inputs import Known
+from mercer.opening.inputs import FittedModel, Known
 from mercer.opening.rows_to_predict import (
     encoded_to_predict,
     encoding_to_predict,
@@ -39,6 +40,8 @@ from mercer.validation import check_count
 BLOCK = 4096
 #: Columns whose effects are measured by steps, each of which takes two predictions of all rows.
 STEPPED = 500
+#: Fewest rows that standard deviations are taken from.
+FEWEST = 2
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Chosen:
 Choice = Callable[[Array], Chosen]
 
 
-def explain(self: Any, X: Any, target: Any = None) -> Explanation:
+def explain(self: Any, X: object, target: object = None) -> Explanation:
     """Return how the prediction moves with each column, at each row of X.
 
     For a number or a date, that is the derivative of the prediction per unit of the column (a day),
@@ -93,9 +96,9 @@ def explain(self: Any, X: Any, target: Any = None) -> Explanation:
     return explanation_of(self, rows, choice(self._decide(rows)))
 
 
-def explanation_of(model: Any, X: Any, chosen: Chosen) -> Explanation:
+def explanation_of(model: Any, source: RowSource, chosen: Chosen) -> Explanation:
     """Measure what every column does at every row."""
-    encoding, table, rows = encoded_table(model, X)
+    encoding, table, rows = encoded_table(model, source)
     means, spread = column_moments(model, rows)
     n, d = len(rows), len(encoding.names)
     prediction, derivative, effect = np.empty(n), np.empty((n, d)), np.empty((n, d))
@@ -143,13 +146,8 @@ def explanation_of(model: Any, X: Any, chosen: Chosen) -> Explanation:
         prediction=prediction,
         derivative=derivative,
         effect=effect,
-        spread=np.array(
-            [
-                spread_of(encoder, spread[place])
-                for encoder, place in zip(encoding.encoders, places, strict=True)
-            ]
-        ),
-        signed=np.array([has_sign(encoder) for encoder in encoding.encoders]),
+        spread=np.array(list(map(spread_of, encoding.encoders, (spread[at] for at in places)))),
+        signed=np.array(list(map(has_sign, encoding.encoders))),
         levels={name: (labels, changes[name]) for name, (labels, _) in levels.items()},
         label=chosen.label,
         targets=chosen.targets,
@@ -169,9 +167,8 @@ def checked_effect(encoder: ColumnEncoder, at: ColumnAtRows, name: str) -> Effec
         ) from error
 
 
-def encoded_table(model: Any, X: Any) -> tuple[TableEncoding, Table, Array]:
+def encoded_table(model: FittedModel, source: RowSource) -> tuple[TableEncoding, Table, Array]:
     """Return the map of the columns, the rows as they were given, and as numbers."""
-    source = rows_to_predict(model, X)
     encoded, _ = encoded_to_predict(model, source)
     rows = np.concatenate([dense(block.X) for block in encoded.blocks(BLOCK)])
     known = Known.of(model)
@@ -186,9 +183,8 @@ def encoded_table(model: Any, X: Any) -> tuple[TableEncoding, Table, Array]:
     ]
     table = Table.joined(parts)
     absent = [name for name in encoding.names if name not in table.columns]
-    nothing = {
-        name: np.full(table.n_rows, np.nan) for name in absent
-    }  # files may lack dropped ones
+    # Files may lack columns that were dropped.
+    nothing = dict.fromkeys(absent, np.full(table.n_rows, np.nan))
     return encoding, encoding.table(Table({**table.columns, **nothing}, table.n_rows)), rows
 
 
@@ -197,10 +193,59 @@ def shown(column: Column) -> Array:
     return column.values() if isinstance(column, Coded) else np.asarray(column)
 
 
+def basis_points(model: FittedModel) -> Array | None:
+    """Return the points of the basis, of shape (M, D), in encoded columns; None if it has none.
+
+    They are all rows for the full kernel, and the landmarks, or the rows of a sketch. Random
+    features keep no rows, and a precomputed kernel has no columns.
+
+    >>> import numpy as np
+    >>> from mercer import KernelRegressor, RandomFeatures
+    >>> X = np.arange(12.0).reshape(6, 2)
+    >>> basis_points(KernelRegressor("gaussian").fit(X, X[:, 0])).shape
+    (6, 2)
+    >>> basis_points(KernelRegressor("gaussian", RandomFeatures(5)).fit(X, X[:, 0])) is None
+    True
+    """
+    basis = model.fit_.basis
+    if basis.kernel_.pairwise:
+        return None
+    return None if basis.kept_points is None else dense(basis.kept_points)
+
+
+def column_moments(model: FittedModel, rows: Array) -> tuple[Array, Array]:
+    """Return the means and standard deviations of the encoded columns.
+
+    Those of all rows of the fit if columns were standardized; otherwise those of the points that
+    the model keeps, which are rows of the fit; otherwise those of the rows given.
+
+    >>> import numpy as np
+    >>> from mercer import KernelRegressor
+    >>> X = np.array([[1.0, 10.0], [3.0, 30.0], [5.0, 20.0]])
+    >>> model = KernelRegressor("gaussian", scale="standard", metric=None).fit(X, X[:, 0])
+    >>> means, deviations = column_moments(model, X[:1])
+    >>> bool(np.allclose(means, [3, 20]) and np.allclose(deviations**2, [8 / 3, 200 / 3]))
+    True
+    """
+    kernel = model.fit_.basis.kernel_
+    scaling = kernel.metric.scaling if isinstance(kernel, InMetric) else None
+    if isinstance(scaling, StandardScaling):
+        return scaling.center, scaling.scale
+    points = basis_points(model)
+    points = rows if points is None or len(points) < FEWEST else points
+    if len(points) < FEWEST:
+        raise ValueError(
+            f"standard deviations of the columns are needed, but {type(model.fit_.basis).__name__} "
+            f"keeps no rows of the fit, and columns were not standardized: explain at least "
+            f"{FEWEST} rows, or fit with scale='standard' or basis='landmarks'"
+        )
+    return points.mean(axis=0), points.std(axis=0)
+
+
 # -- what is explained -------------------------------------------------------------------------
 
 
-def explained_number(self: Any, target: Any) -> Choice:
+def explained_number(self: Any, target: object) -> Choice:
     """Explain the prediction of a regressor; ``target`` is the number of an output."""
     outputs = self.dual_coef_.shape[1]
     if target is None and outputs > 1:
@@ -215,7 +260,7 @@ def explained_number(self: Any, target: Any) -> Choice:
     return lambda values: Chosen(np.full(len(values), number), np.ones(len(values)), label)
 
 
-def explained_class(self: Any, target: Any) -> Choice:
+def explained_class(self: Any, target: object) -> Choice:
     """Explain the decision function of a class, or of the predicted one."""
     classes = self.classes_
     known = {label: code for code, label in enumerate(classes.tolist())}
@@ -240,7 +285,7 @@ def explained_class(self: Any, target: Any) -> Choice:
     return choice
 
 
-def explained_score(self: Any, target: Any) -> Choice:
+def explained_score(self: object, target: object) -> Choice:
     """Explain the score of a ranker, which has no other output."""
     if target is not None:
         raise ValueError(f"a ranker has one score: target must be None, got {target!r}")

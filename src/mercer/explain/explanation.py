@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -188,14 +187,39 @@ class Explanation:
         absolute effect, with a line from the 10 % to the 90 % quantile over rows.
         """
         shown = self.order[:max_columns]
-        if len(self) == 1:
-            names = [f"{self.names[at]} = {value_text(self.values[at][0])}" for at in shown]
-            unsigned = ~self.signed[shown]
-            return plot_one(names, self.effect[0, shown], unsigned, self.title, ax)
         names = [self.names[at] for at in shown]
-        size = np.abs(self.effect[:, shown])
-        low, high = np.quantile(size, [LOW, HIGH], axis=0)
-        return plot_many(names, size.mean(axis=0), low, high, self.title, ax)
+        axes = new_axes(6.4, AROUND + BAR * len(names)) if ax is None else ax
+        if len(self) == 1:
+            values = [value_text(self.values[at][0]) for at in shown]
+            names = [f"{name} = {value}" for name, value in zip(names, values, strict=True)]
+            self._draw_effects(axes, shown)
+        else:
+            self._draw_means(axes, shown)
+        axes.set_yticks(range(len(names)), [short_name(name) for name in names])
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        axes.set_title(self.title, loc="left", fontsize="medium")
+        grid(axes, axis="x")
+        dress(axes)
+        return axes
+
+    def _draw_effects(self, axes: Axes, shown: Array) -> None:
+        """Draw the effects at one row: blue up, orange down, gray on both sides where unsigned."""
+        effects, unsigned = self.effect[0, shown], ~self.signed[shown]
+        colors = np.where(unsigned, GRAY, np.where(effects < 0, ORANGE, BLUE))
+        left = np.where(unsigned, -effects, 0.0)
+        width = np.where(unsigned, 2 * effects, effects)
+        axes.barh(range(len(shown)), width, left=left, color=colors, height=0.7)
+        axes.axvline(0, color=INK, linewidth=0.8)
+        axes.set_xlabel("change of the prediction over a standard deviation of the column")
+
+    def _draw_means(self, axes: Axes, shown: Array) -> None:
+        """Draw mean absolute effects over rows, with lines from a low to a high quantile."""
+        size, places = np.abs(self.effect[:, shown]), range(len(shown))
+        axes.barh(places, size.mean(axis=0), color=BLUE, alpha=0.6, height=0.7)
+        axes.hlines(places, *np.quantile(size, [LOW, HIGH], axis=0), color=INK, linewidth=1.5)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("mean absolute effect (line: 10 % to 90 % of the rows)")
 
 
 def number(value: float, plus: bool = False) -> str:
@@ -215,7 +239,7 @@ def number(value: float, plus: bool = False) -> str:
     return ("+" if plus and value > 0 else "") + text
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """Return a value of a table as text."""
     if isinstance(value, np.datetime64):
         text = str(value.astype("datetime64[m]"))
@@ -223,49 +247,3 @@ def value_text(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
         return "missing" if np.isnan(value) else f"{value:,.6g}"
     return "missing" if value is None else str(value)
-
-
-# -- bars -------------------------------------------------------------------------------------
-
-
-def plot_one(
-    names: list[str], effects: Array, unsigned: Array, title: str, ax: Axes | None = None
-) -> Axes:
-    """Draw the effects at one row: blue up, orange down, gray on both sides where unsigned."""
-    axes = _axes(names, ax)
-    places = np.arange(len(names))
-    colors = np.where(unsigned, GRAY, np.where(effects < 0, ORANGE, BLUE))
-    left = np.where(unsigned, -effects, 0.0)
-    width = np.where(unsigned, 2 * effects, effects)
-    axes.barh(places, width, left=left, color=colors, height=0.7)
-    axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_xlabel("change of the prediction over a standard deviation of the column")
-    _finish(axes, names, title)
-    return axes
-
-
-def plot_many(
-    names: list[str], means: Array, low: Array, high: Array, title: str, ax: Axes | None = None
-) -> Axes:
-    """Draw mean absolute effects over rows, with lines from a low to a high quantile."""
-    axes = _axes(names, ax)
-    places = np.arange(len(names))
-    axes.barh(places, means, color=BLUE, alpha=0.6, height=0.7)
-    axes.hlines(places, low, high, color=INK, linewidth=1.5)
-    axes.set_xlim(left=0)
-    axes.set_xlabel("mean absolute effect (line: 10 % to 90 % of the rows)")
-    _finish(axes, names, title)
-    return axes
-
-
-def _axes(names: list[str], ax: Axes | None) -> Axes:
-    return new_axes(6.4, AROUND + BAR * len(names)) if ax is None else ax
-
-
-def _finish(axes: Axes, names: list[str], title: str) -> None:
-    axes.set_yticks(range(len(names)), [short_name(name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.set_title(title, loc="left", fontsize="medium")
-    grid(axes, axis="x")
-    dress(axes)

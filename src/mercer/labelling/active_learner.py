@@ -20,7 +20,7 @@ from mercer.kernels import Kernel
 from mercer.labelling.labeller import ImportanceLabeller
 from mercer.labelling.row_labels import Ask, check_pool, labels_for, rows_of
 from mercer.opening.inputs import unchanged_on_error
-from mercer.opening.labelling_draws import identity_of
+from mercer.opening.weighing import identity_of
 from mercer.solvers import StopAtPenalty, as_solver
 from mercer.validation import check_choice, check_flag
 

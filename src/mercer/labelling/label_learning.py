@@ -23,8 +23,8 @@ from mercer.contracts import Array, Rows
 from mercer.estimators import KernelClassifier, KernelRegressor
 from mercer.labelling.label_values import CLASSIFICATION
 from mercer.labelling.row_labels import rows_of
-from mercer.theory.power_law import FEWEST as FEWEST_POINTS
-from mercer.theory.power_law import PowerLaw
+from mercer.theory.learning_surface import FEWEST as FEWEST_POINTS
+from mercer.theory.learning_surface import PowerLaw
 
 #: A curve is continued only if its labels span this factor, and its exponent is at least SLOWEST.
 SPAN, SLOWEST = 2.0, 0.05

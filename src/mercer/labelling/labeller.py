@@ -37,7 +37,7 @@ from mercer.opening.inputs import (
     unchanged_on_error,
     validated_rows,
 )
-from mercer.opening.labelling_draws import remember
+from mercer.opening.weighing import remember
 from mercer.plan import parse_memory
 from mercer.result import Clock
 from mercer.rows import ArraySource, open_rows

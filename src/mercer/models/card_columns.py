@@ -17,7 +17,7 @@ from mercer.columns.level_encoders import OneHotColumn, OrderedColumn, TargetCol
 from mercer.columns.scaling import QuantileScaling, StandardScaling
 from mercer.contracts import Array
 from mercer.estimators import KernelEstimator
-from mercer.explain.basis_points import basis_points
+from mercer.explain.explaining import basis_points
 from mercer.kernels import InMetric
 from mercer.models.card_markdown import escaped, number, percent
 from mercer.opening.inputs import columns_of_fit

@@ -23,7 +23,7 @@ import numpy as np
 from mercer.columns.column_encoders import ColumnEncoder, DateColumn, NumberColumn
 from mercer.contracts import Array
 from mercer.estimators import KernelClassifier, KernelEstimator, KernelRanker, KernelRegressor
-from mercer.explain.basis_points import basis_points
+from mercer.explain.explaining import basis_points
 from mercer.models.loading import load
 from mercer.models.saving import check_saveable, save
 from mercer.opening.inputs import columns_of_fit

@@ -23,7 +23,7 @@ from mercer.estimators import (
     KernelRanker,
     KernelRegressor,
 )
-from mercer.explain.basis_points import basis_points
+from mercer.explain.explaining import basis_points
 from mercer.inference.reliability import Reliability
 from mercer.kernels import InMetric
 from mercer.models.card_columns import HEADER, column_rows

@@ -7,7 +7,6 @@ of them where it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -30,7 +29,7 @@ from mercer.validation import warn
 UNLABELLED = ["drop", "use", "require"]
 
 
-def encoder_of(columns: Any, missing: str = "fill") -> TableEncoder | None:
+def encoder_of(columns: object, missing: str = "fill") -> TableEncoder | None:
     """Return what a user asks of the columns, unfitted; None to take rows as they are."""
     if columns is None:
         return None

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.validation import _num_samples
 
-from mercer.contracts import RowSource
+from mercer.contracts import Array, RowSource
 from mercer.rows.frames import frame_names
 from mercer.rows.given_arrays import refuse_masked, sound_rows, unmasked
 
@@ -17,11 +18,11 @@ from mercer.rows.given_arrays import refuse_masked, sound_rows, unmasked
 class FitInput:
     """The input of fit, as given by the user."""
 
-    X: Any
-    y: Any = None
-    weight: Any = None
-    query: Any = None
-    shard_labels: Any = None
+    X: object
+    y: object = None
+    weight: object = None
+    query: object = None
+    shard_labels: object = None
     expects_unlabelled: bool = False  # rows without labels were given as such
     in_one_place: bool = False  # whatever is asked of shards
 
@@ -34,7 +35,9 @@ class FitInput:
         return tuple(name for name in names if isinstance(name, str) and name)
 
 
-def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any, Any, Any]:
+def with_unlabelled(
+    X: object, y: object, sample_weight: object, more: object
+) -> tuple[object, Array, Array | None]:
     """Return X, y and weights with additional unlabelled rows of weight 1.
 
     >>> X, y, _ = with_unlabelled([[1.0], [2.0]], [5, 6], None, [[3.0]])
@@ -54,14 +57,14 @@ def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any,
         raise ValueError(
             f"X_unlabelled must have the columns of X, {list(names[0])}, got {list(names[1])}"
         )
-    X, more = sound_rows(X), sound_rows(more)
-    if np.ndim(more) != 2 and not scipy.sparse.issparse(more):
-        raise ValueError(f"X_unlabelled must be rows, got an array of shape {np.shape(more)}")
-    if columns_of(X) != columns_of(more):
+    rows, others = sound_rows(X), sound_rows(more)
+    if np.ndim(others) != 2 and not scipy.sparse.issparse(others):
+        raise ValueError(f"X_unlabelled must be rows, got an array of shape {np.shape(others)}")
+    if columns_of(rows) != columns_of(others):
         raise ValueError(
-            f"X_unlabelled must have the {columns_of(X)} columns of X, got {columns_of(more)}"
+            f"X_unlabelled must have the {columns_of(rows)} columns of X, got {columns_of(others)}"
         )
-    count = more.shape[0] if hasattr(more, "shape") else len(more)
+    count = _num_samples(others)
     labels = np.asarray(unmasked(y, labels=True))
     shape = (count, *labels.shape[1:])
     if labels.dtype.kind == "f":
@@ -69,31 +72,30 @@ def with_unlabelled(X: Any, y: Any, sample_weight: Any, more: Any) -> tuple[Any,
     else:  # None keeps integer classes as integers
         filled = np.concatenate([labels.astype(object), np.empty(shape, dtype=object)])
     refuse_masked(sample_weight, "sample_weight")
+    weight = None
     if sample_weight is not None:
-        sample_weight = np.concatenate([np.asarray(sample_weight, dtype=float), np.ones(count)])
-    if scipy.sparse.issparse(X) or scipy.sparse.issparse(more):
-        return scipy.sparse.vstack([X, more]).tocsr(), filled, sample_weight
-    frame = stacked_frames(X, more)
-    if frame is not None:
-        return frame, filled, sample_weight
-    stacked = np.vstack([np.asarray(X), np.asarray(more)])
-    if names[0] is not None and hasattr(X, "iloc"):
-        stacked = type(X)(stacked, columns=names[0])
-    return stacked, filled, sample_weight
+        weight = np.concatenate([np.asarray(sample_weight, dtype=float), np.ones(count)])
+    if scipy.sparse.issparse(rows) or scipy.sparse.issparse(others):
+        return scipy.sparse.vstack([rows, others]).tocsr(), filled, weight
+    stacked = stacked_frames(rows, others)
+    if stacked is None:
+        stacked = np.vstack([np.asarray(rows), np.asarray(others)])
+        if names[0] is not None and hasattr(rows, "iloc"):
+            stacked = type(rows)(stacked, columns=names[0])
+    return stacked, filled, weight
 
 
-def stacked_frames(X: Any, more: Any) -> Any:
+def stacked_frames(X: object, more: object) -> Any:
     """Return the rows of two data frames of a library as one, None for anything else."""
     try:
         import narwhals as nw
     except ImportError:
         return None
-    frames = [nw.from_native(part, eager_only=True, pass_through=True) for part in (X, more)]
-    if not all(isinstance(frame, nw.DataFrame) for frame in frames):
-        return None
-    return nw.concat(frames).to_native()
+    parts = [nw.from_native(part, eager_only=True, pass_through=True) for part in (X, more)]
+    frames = [part for part in parts if isinstance(part, nw.DataFrame)]
+    return nw.concat(frames).to_native() if len(frames) == len(parts) else None
 
 
-def columns_of(X: Any) -> int:
+def columns_of(X: object) -> int:
     """Return the number of columns of rows."""
     return int(X.shape[1]) if hasattr(X, "shape") else len(np.asarray(X)[0])

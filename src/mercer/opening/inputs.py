@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
@@ -19,9 +20,11 @@ from sklearn.utils.validation import (
 
 from mercer.columns import TableEncoder, TableEncoding
 from mercer.columns.table_encoder import text_names, wanted_columns
-from mercer.contracts import Array, RowSource, TargetKind, Targets
+from mercer.contracts import Array, ReadableRows, Rows, RowSource, TargetKind, Targets
 from mercer.opening.fit_input import FitInput
+from mercer.result import Fit
 from mercer.rows import ArraySource, as_source
+from mercer.rows.file_source import FileSource
 from mercer.rows.frames import frame_names, from_frame, table_of, with_columns
 from mercer.rows.given_arrays import refuse_masked, sound_rows, unmasked
 from mercer.rows.labels import missing, with_number_labels
@@ -44,12 +47,39 @@ class Features:
     names: list[str] | None = None
 
 
+class FittedModel(Protocol):
+    """A fitted estimator, as those see it who read rows for it."""
+
+    @property
+    def fit_(self) -> Fit:
+        """What the fit found."""
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns of X."""
+
+    @property
+    def columns_(self) -> TableEncoder | None:
+        """What became of the columns."""
+
+    @property
+    def _targets(self) -> Targets: ...
+
+    @property
+    def _roles(self) -> tuple[str, ...]: ...
+
+    kernel: object
+    columns: object
+    missing: str
+    unlabelled: str
+
+
 @dataclass(frozen=True)
 class InputOptions:
     """What X may be."""
 
     #: The estimator: scikit-learn's checks name its class, and read the columns of its fit.
-    owner: Any
+    owner: BaseEstimator
     pairwise: bool = False  # whether rows are kernel values instead of columns
     sparse: bool = True
     tables: bool = True  # whether columns may be of any kind, to be encoded
@@ -67,16 +97,16 @@ class Known:
     """What a fitted model knows of its rows; others are read in the same way."""
 
     features: Features
-    encoder: TableEncoder | None
+    encoder: TableEncoder | None  # what became of the columns
     targets: Targets
     roles: tuple[str, ...] = ()  # the names of y, weights and queries
 
-    @classmethod
-    def of(cls, model: Any) -> Known:
+    @staticmethod
+    def of(model: FittedModel) -> Known:
         """Return what a fitted estimator knows."""
         names = getattr(model, "feature_names_in_", None)
         features = Features(model.n_features_in_, None if names is None else list(map(str, names)))
-        return cls(features, model.columns_, model._targets, model._roles)
+        return Known(features, model.columns_, model._targets, model._roles)
 
     @property
     def encoding(self) -> TableEncoding | None:
@@ -116,7 +146,7 @@ class RowInput:
 
 
 @contextmanager
-def unchanged_on_error(estimator: Any) -> Iterator[None]:
+def unchanged_on_error(estimator: object) -> Iterator[None]:
     """Leave an estimator unchanged if a fit fails or is interrupted."""
     before = dict(estimator.__dict__)
     try:
@@ -188,8 +218,7 @@ def _read_source(
     X, y, weight, query = given.X, given.y, given.weight, given.query
     raw = options.tables
     source = X if isinstance(X, RowSource) else as_source(X, y, weight, query, raw=raw)
-    if not raw and getattr(source, "raw", False):
-        source = as_numeric(source)
+    source = source if raw else as_numeric(source)
     source = source if kind.classes else with_number_labels(source)
     if X is source and not (y is None and weight is None and query is None):
         as_source(X, y, weight, query)  # raises an error that says why
@@ -215,7 +244,7 @@ def _with_weight(rows: RowInput) -> RowInput:
     return rows
 
 
-def checked_weight(weight: Any, y: Array) -> Array:
+def checked_weight(weight: object, y: Array) -> Array:
     """Return the weights of rows, one for each."""
     try:
         found: Array = _check_sample_weight(weight, y, dtype=np.float64)
@@ -229,10 +258,9 @@ def checked_weight(weight: Any, y: Array) -> Array:
     return found
 
 
-def as_numeric(source: Any) -> RowSource:
-    """Return a raw source as one of numbers."""
-    numbers: RowSource = source.as_numbers()
-    return numbers
+def as_numeric(source: RowSource) -> RowSource:
+    """Return a source of numbers; one of the columns as they were written has to have only them."""
+    return source.as_numbers() if isinstance(source, FileSource) and source.raw else source
 
 
 def in_query_order(rows: RowInput) -> RowInput:
@@ -246,7 +274,9 @@ def in_query_order(rows: RowInput) -> RowInput:
     return replace(rows, source=source.at(order), present=present)
 
 
-def with_named_columns(X: Any, y: Any, weight: Any, query: Any) -> tuple[Any, Any, Any, Any]:
+def with_named_columns(
+    X: Any, y: object, weight: object, query: object
+) -> tuple[Any, Any, Any, Any]:
     """Take y, weights and queries that are named from the columns of a data frame."""
     named = [value for value in (y, weight, query) if isinstance(value, str)]
     columns = frame_names(X)
@@ -264,8 +294,8 @@ def with_named_columns(X: Any, y: Any, weight: Any, query: Any) -> tuple[Any, An
 
 
 def validated_rows(
-    X: Any, options: InputOptions, known: Known | None = None
-) -> tuple[Any, Features]:
+    X: object, options: InputOptions, known: Known | None = None
+) -> tuple[Rows, Features]:
     """Return X as numeric rows, or as a table, validated as in scikit-learn, and its columns."""
     if is_list_of_files(X):
         raise TypeError(
@@ -273,36 +303,36 @@ def validated_rows(
             f"{len(X)} paths, which only fit takes: pass them one after another, as in "
             f"np.concatenate([model.predict(path) for path in paths])"
         )
-    X = sound_rows(X)
-    named = None if known is None else known.names_in(X)
+    rows = sound_rows(X)
+    named = None if known is None else known.names_in(rows)
     if known is not None and named is not None:
-        X = with_columns(X, known.wanted(named))
+        rows = with_columns(rows, known.wanted(named))
     encoding = None if known is None else known.encoding
     if options.tables and (known is None or encoding is not None):
-        if isinstance(X, list) and X and isinstance(X[0], (list, tuple)):
-            X = np.array(X, dtype=object) if any(holds_text(row) for row in X) else X
-        table = table_of(X)
+        if isinstance(rows, list) and rows and isinstance(rows[0], (list, tuple)):
+            rows = np.array(rows, dtype=object) if any(map(holds_text, rows)) else rows
+        table = table_of(rows)
         if table is not None:
-            features = Features(table.shape[1], _names(X)) if known is None else known.features
+            features = Features(table.shape[1], _names(rows)) if known is None else known.features
             if known is not None and named is None:
-                _check_n_features(options.owner, X, reset=False)
-                _check_feature_names(options.owner, X, reset=False)
+                _check_n_features(options.owner, rows, reset=False)
+                _check_feature_names(options.owner, rows, reset=False)
             if not table.n_rows:
                 raise ValueError(
                     f"Found array with 0 sample(s) (shape={table.shape}) while a minimum of 1 is "
                     f"required by {options.name}."
                 )
             return table if encoding is None else encoding.named(table), features
-    return _numeric_rows(X, options, known)
+    return _numeric_rows(rows, options, known)
 
 
-def _numeric_rows(X: Any, options: InputOptions, known: Known | None) -> tuple[Any, Features]:
+def _numeric_rows(X: object, options: InputOptions, known: Known | None) -> tuple[Rows, Features]:
     """Return X as an array or a sparse matrix of real numbers, and its columns."""
     try:
         if known is not None:
             _check_feature_names(options.owner, X, reset=False)
         names = _names(X) if known is None else known.features.names
-        X = check_array(
+        rows = check_array(
             X,
             accept_sparse="csr" if options.sparse else False,
             dtype="numeric",
@@ -311,44 +341,46 @@ def _numeric_rows(X: Any, options: InputOptions, known: Known | None) -> tuple[A
             input_name="X",
         )
         if known is not None:
-            _check_n_features(options.owner, X, reset=False)
+            _check_n_features(options.owner, rows, reset=False)
     except ValueError:
         from_frame(X)  # the error names the non-numeric column of a data frame
         raise
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold real numbers, got {X.dtype}")
-    if options.pairwise and known is None and X.shape[0] != X.shape[1]:
+    if rows.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold real numbers, got {rows.dtype}")
+    if options.pairwise and known is None and rows.shape[0] != rows.shape[1]:
         raise ValueError(
             f"with a precomputed kernel, X must be the square matrix K(train, train), "
-            f"got shape {X.shape}"
+            f"got shape {rows.shape}"
         )
-    return X, Features(X.shape[1], names)
+    return rows, Features(rows.shape[1], names)
 
 
-def _names(X: Any) -> list[str] | None:
+def _names(X: object) -> list[str] | None:
     """Return the names of the columns of a data frame, if all of them are text."""
     names = _get_feature_names(X)
     return None if names is None else [str(name) for name in names]
 
 
-def is_list_of_files(X: Any) -> bool:
+def is_list_of_files(X: object) -> TypeGuard[Sequence[str | Path]]:
     """Return whether X is a list of paths, the shards of a fit."""
     return isinstance(X, (list, tuple)) and bool(X) and all(isinstance(p, (str, Path)) for p in X)
 
 
-def holds_text(row: Any) -> bool:
+def holds_text(row: Iterable[object]) -> bool:
     """Return whether a row of a list has text or gaps in it."""
     return any(value is None or isinstance(value, str) for value in row)
 
 
-def names_of(X: Any, features: Features) -> list[str] | None:
+def names_of(X: Rows, features: Features) -> list[str] | None:
     """Return the names of validated rows, None where the fit has none."""
     return X.names if features.names is not None and isinstance(X, Table) else features.names
 
 
-def features_of(source: Any, options: InputOptions, known: Known | None = None) -> Features:
+def features_of(
+    source: ReadableRows, options: InputOptions, known: Known | None = None
+) -> Features:
     """Return the columns of a source; raise ValueError if it lacks columns of the fit."""
-    names: list[str] | None = source.feature_names
+    names = source.feature_names
     if known is None:
         return Features(source.n_features, None if names is None else list(map(str, names)))
     if names is not None and known.features.names is not None:
@@ -371,7 +403,7 @@ def warn_of_dropped(absent: int, total: int) -> None:
     )
 
 
-def columns_of_fit(model: Any) -> tuple[list[str] | None, TableEncoding | None]:
+def columns_of_fit(model: FittedModel) -> tuple[list[str] | None, TableEncoding | None]:
     """Return the names of the columns of a fit, if they have any, and what became of them."""
     known = Known.of(model)
     return known.features.names, known.encoding

@@ -15,6 +15,9 @@ Weights of classes multiply those of the rows,
 as in scikit-learn; "balanced" gives every class the same total weight and keeps the sum W. The W_c
 are sums over rows, so they are the same for an array, a file and shards; rows of weight 2 count
 twice. Rows without a label keep their weight.
+
+Rows that a labeller drew are remembered, per process, to warn about a fit without their weights.
+They are identified by sums of hashes, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -26,13 +29,16 @@ from typing import Any
 
 import numpy as np
 
+from mercer.columns.row_folds import row_hashes
 from mercer.contracts import Array, Targets
 from mercer.opening.fit_input import FitInput
 from mercer.request import Problem
+from mercer.rows.frames import table_of
 from mercer.rows.labels import missing
 from mercer.rows.reweighted import reweighted_shard, weight_sums
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
+from mercer.storage import fingerprint_unordered
 from mercer.targets.class_targets import ClassTargets, known_labels
 from mercer.validation import check_number, check_weight, closest, warn
 
@@ -42,6 +48,9 @@ WEIGHT_TYPES = ["frequency", "relative", "importance"]
 WHOLE = 1e-6
 #: Rows of a block.
 ROWS = 65_536
+#: Fingerprints of drawn rows, the most recent last, and how many to remember.
+_DRAWN: dict[tuple[int, int], None] = {}
+KEPT = 64
 
 
 def with_weight_type(rows: RowSet, weight_type: str) -> tuple[RowSet, float]:
@@ -79,10 +88,49 @@ def warn_of_frequencies(given: FitInput, weight_type: str, problem: Problem) -> 
         )
 
 
+# -- rows that were drawn by weight -------------------------------------------------------------
+
+
+def remember(X: object) -> None:
+    """Remember rows drawn by a labeller."""
+    found = identity_of(X)
+    if found is not None:
+        _DRAWN[found] = None
+        while len(_DRAWN) > KEPT:
+            _DRAWN.pop(next(iter(_DRAWN)))
+
+
+def warn_of_missing_weights(X: object, sample_weight: object) -> None:
+    """Warn if rows drawn by importance are fitted without their weights."""
+    shape = getattr(X, "shape", None) or [len(X) if isinstance(X, list) else 0]
+    counts = {count for count, _ in _DRAWN}
+    if sample_weight is None and shape[0] in counts and identity_of(X) in _DRAWN:
+        warn(
+            "these rows were drawn by an ImportanceLabeller but are fitted without their weights: "
+            "the fit is biased; pass sample_weight=labeller.sample_weight_"
+        )
+
+
+def identity_of(X: object) -> tuple[int, int] | None:
+    """Return the number of rows and the sum of their hashes; None for sparse rows and files."""
+    table = None
+    try:
+        table = table_of(X)
+        rows = np.asarray(X if table is None else table.numbers())
+    except (TypeError, ValueError):  # not all columns are numbers
+        if table is None:
+            return None
+        with np.errstate(over="ignore"):
+            return len(table), int(row_hashes(table).sum(dtype=np.uint64))
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        return None
+    return fingerprint_unordered(rows.astype(np.float64, copy=False))
+
+
 # -- weights of classes ------------------------------------------------------------------------
 
 
-def check_class_weight(class_weight: Any) -> None:
+def check_class_weight(class_weight: object) -> None:
     """Raise an error unless class weights are None, "balanced" or nonnegative numbers by class."""
     if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return

@@ -2,7 +2,7 @@
 
 :class:`Speeds` of a typical machine serve to choose between moments and products, where only
 ratios matter; products must be clearly faster to be chosen, because the direct solve is exact and
-gives a path of alphas. Measured speeds (:mod:`mercer.theory.machine`) predict seconds.
+gives a path of alphas. Measured speeds (:mod:`mercer.theory.system_costs`) predict seconds.
 """
 
 from __future__ import annotations

@@ -5,9 +5,16 @@ constants. There is one module a paper, and :data:`SYSTEMS` has one record a sys
 asks of the exponents. What a statement does not cover is refused, or said in its record.
 """
 
-from mercer.rates.exponents import Conditions, Exponents, fewest, most
+from mercer.rates.exponents import (
+    Conditions,
+    Exponents,
+    effective_dimension,
+    fewest,
+    most,
+    optimal_penalty,
+    optimal_risk,
+)
 from mercer.rates.labelling_rates import Labelling, labels_needed
-from mercer.rates.optimal_rates import effective_dimension, optimal_penalty, optimal_risk
 from mercer.rates.ranking_rates import most_ranking_shards, rounds_needed
 from mercer.rates.statements import SYSTEMS, Evaluated, Statement, tabulate
 

@@ -14,10 +14,9 @@ from mercer.rates import (
     krylov_rates,
     labelling_rates,
     nystroem_rates,
-    optimal_rates,
     ranking_rates,
 )
-from mercer.rates.exponents import Conditions, Exponents
+from mercer.rates.exponents import KRR, Conditions, Exponents, optimal_penalty, optimal_risk
 from mercer.rates.labelling_rates import Labelling
 
 #: A number for n rows of a problem with some exponents, up to constants.
@@ -25,6 +24,8 @@ Formula = Callable[[float, Exponents], float]
 
 PREDICTION = "squared prediction error"
 KERNEL_NORM = "error in the norm of the kernel's space"
+#: What a statement gives for a number of rows.
+GIVEN = ("penalty", "size", "partitions", "rows", "error")
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,8 @@ class Evaluated:
     def __str__(self) -> str:
         if self.not_covered:
             return f"{self.name}: not covered: {self.not_covered}"
-        said = [
-            f"{name} {value:.3g}"
-            for name in ("penalty", "size", "partitions", "rows", "error")
-            if (value := getattr(self, name)) is not None
-        ]
+        values = [(name, getattr(self, name)) for name in GIVEN]
+        said = [f"{name} {value:.3g}" for name, value in values if value is not None]
         return f"{self.name}: {', '.join(said)}"
 
 
@@ -123,25 +121,16 @@ class Statement:
         broken = self.conditions.broken(exponents)
         if broken:
             return Evaluated(*head, not_covered="; ".join(broken))
-
-        def value(formula: Formula | None) -> float | None:
-            return None if formula is None else formula(n, exponents)
-
-        return Evaluated(
-            *head,
-            penalty=value(self.penalty),
-            size=value(self.size),
-            partitions=value(self.partitions),
-            rows=value(self.rows),
-            error=value(self.error),
-        )
+        formulas = [(name, getattr(self, name)) for name in GIVEN]
+        known = {name: formula(n, exponents) for name, formula in formulas if formula is not None}
+        return Evaluated(*head, **known)
 
 
 #: Rounds of communication that the experiments on rankings have.
 ROUNDS = (2, 4, 8)
 
 
-def _of(function: Callable[..., float], *names: str, **fixed: Any) -> Formula:
+def _of(function: Callable[..., float], *names: str, **fixed: object) -> Formula:
     """Return the formula that takes the named exponents from a record of them."""
     return lambda n, e: function(n, **{name: getattr(e, name) for name in names}, **fixed)
 
@@ -161,29 +150,33 @@ def _ranking(function: Callable[..., float]) -> Formula:
     return lambda n, e: function([n], r=e.ranking_r)
 
 
-PENALTY = _of(optimal_rates.optimal_penalty, "r", "gamma")
-RISK = _of(optimal_rates.optimal_risk, "r", "gamma")
 _BOTH = ("r", "gamma")
 _ALL = ("r", "gamma", "alpha")
+
+
+def _ridge(
+    name: str, conditions: Conditions, size: Formula | None = None, **more: Any
+) -> Statement:
+    """Return a statement with the penalty and the error of exact kernel ridge regression."""
+    penalty, error = _of(optimal_penalty, *_BOTH), _of(optimal_risk, *_BOTH)
+    return Statement(name, conditions, penalty, error, size, **more)
 
 
 def _older(name: str, source: str, size: Formula | None, functions: str = "") -> Statement:
     """Return a result for averages of local models that is older than the papers' own."""
     conditions = replace(nystroem_rates.PROPOSITION_8, statement=source)
     shards = _of(nystroem_rates.averaged_partitions, *_BOTH)
-    return Statement(name, conditions, PENALTY, RISK, size, shards, functions=functions)
+    return _ridge(name, conditions, size, partitions=shards, functions=functions)
 
 
 def _shared(name: str, sampling: str, in_probability: bool) -> Statement:
     """Return a theorem on landmarks that all shards share."""
     chosen = nystroem_rates.THEOREM_16 if in_probability else nystroem_rates.THEOREM_11
-    return Statement(
+    return _ridge(
         name,
         chosen,
-        PENALTY,
-        RISK,
         _of(nystroem_rates.shared_centers, *_ALL, sampling=sampling),
-        _of(nystroem_rates.shared_partitions, *_ALL, in_probability=in_probability),
+        partitions=_of(nystroem_rates.shared_partitions, *_ALL, in_probability=in_probability),
         functions=f"landmarks ({sampling})",
         holds="in probability" if in_probability else "in expectation",
     )
@@ -248,7 +241,7 @@ _MORE_ROWS = _of(feature_rates.semi_supervised_rows, *_ALL)
 _NY, _RF, _KCG = nystroem_rates, feature_rates, krylov_rates
 
 _STATEMENTS = (
-    Statement("KRR", optimal_rates.KRR, PENALTY, RISK),
+    _ridge("KRR", KRR),
     _older("DKRR", f"{_NY.PAPER}, section 3.2 (Guo et al., 2017; Lin et al., 2017)", None),
     _older("DC-NY", _NY.PROPOSITION_8.statement, _of(_NY.local_centers, *_BOTH), "local landmarks"),
     _older(
@@ -261,55 +254,44 @@ _STATEMENTS = (
     _shared("DNystroem, leverage", "leverage", False),
     _shared("DNystroem, in probability", "uniform", True),
     _shared("DNystroem, leverage, in probability", "leverage", True),
-    Statement(
+    _ridge(
         "KRR-RF",
         _RF.COROLLARY_1,
-        PENALTY,
-        RISK,
         _WEIGHTED,
         functions=_FEATURES,
         note="alpha is the supremum over features: 1 if they are drawn without a look at the data",
     ),
-    Statement(
+    _ridge(
         "DC-RF",
         _RF.THEOREM_1,
-        PENALTY,
-        RISK,
         _PLAIN,
-        _of(_RF.older_feature_partitions, *_BOTH),
+        partitions=_of(_RF.older_feature_partitions, *_BOTH),
         functions=_FEATURES,
         note="by older proofs",
     ),
-    Statement("DKRR-RF", _RF.THEOREM_2, PENALTY, RISK, _PLAIN, _SHARDS, functions=_FEATURES),
-    Statement(
+    _ridge("DKRR-RF", _RF.THEOREM_2, _PLAIN, partitions=_SHARDS, functions=_FEATURES),
+    _ridge(
         "DKRR-RF, data-dependent",
         _RF.THEOREM_3,
-        PENALTY,
-        RISK,
         _WEIGHTED,
-        _SHARDS,
+        partitions=_SHARDS,
         functions="random features by leverage",
         note="alpha is the supremum over features",
     ),
-    Statement(
+    _ridge(
         "DKRR-RF, semi-supervised",
         _RF.THEOREM_4,
-        PENALTY,
-        RISK,
         _WEIGHTED,
-        _MORE_SHARDS,
-        _MORE_ROWS,
+        partitions=_MORE_SHARDS,
+        rows=_MORE_ROWS,
         functions=_FEATURES,
         note="alpha is the supremum over features; rows count those without labels too",
     ),
-    Statement(
+    _ridge(
         "DKRR, semi-supervised",
         replace(_RF.THEOREM_4, statement=f"{_RF.PAPER}, corollary 2"),
-        PENALTY,
-        RISK,
-        None,
-        _MORE_SHARDS,
-        _MORE_ROWS,
+        partitions=_MORE_SHARDS,
+        rows=_MORE_ROWS,
     ),
     _gradients("KCGM", replace(_KCG.THEOREM_3_1, statement=f"{_KCG.PAPER}, corollary 3.6"), None),
     _gradients("sketched KCGM", _KCG.COROLLARY_3_2, _krylov(_KCG.sketch_size), "rows of a sketch"),

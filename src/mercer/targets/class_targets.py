@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer.contracts import Array, RowSource, Targets
 from mercer.rows.labels import missing, warn_of_similar
+from mercer.rows.table import is_gap
 from mercer.storage.state import Field, Sizes, State
-from mercer.targets.number_targets import ROWS, RowKind, RowTargets
-from mercer.targets.target_checks import check_class_labels, check_one_kind
+from mercer.targets.number_targets import DATES, ROWS, RowKind, RowTargets, objects_in
 from mercer.validation import check_finite, closest
 
 #: Class labels that are numbers must be smaller: they are compared as 64-bit integers.
@@ -114,10 +115,10 @@ class Classes(RowKind):
     """Targets of a classification; ``known`` lists all classes if rows may not contain them."""
 
     known: ClassTargets | None = None
-    ranks, classes = False, True
+    classes = True
     summarize = staticmethod(classes_of)
 
-    def check(self, y: Any) -> Array:
+    def check(self, y: object) -> Array:
         """Return one label per row; None and NaN mean no label."""
         labels = np.asarray(column_or_1d(y, warn=True))
         check_class_labels(labels)
@@ -155,3 +156,50 @@ class Classes(RowKind):
         if targets.classes.dtype.kind in "OU":
             warn_of_similar(map(str, targets.classes))
         return targets
+
+
+# -- what is no label ---------------------------------------------------------------------------
+
+
+def check_class_labels(y: object) -> None:
+    """Raise ValueError if labels of classes are objects that cannot be compared.
+
+    >>> check_class_labels(np.array([{"a": 1}, {"b": 2}], dtype=object))
+    Traceback (most recent call last):
+    ValueError: labels of classes must be text, numbers or booleans, got a dict in row 0: give \
+every class a name
+    """
+    for row, value in enumerate(objects_in(np.asarray(y))):
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise ValueError(
+                f"labels of classes that are integers must have 64 bits, got one of "
+                f"{value.bit_length():,} bits in row {row}: write them as text"
+            )
+        if not isinstance(value, (str, bytes, Number, np.generic, *DATES)) and not is_gap(value):
+            raise ValueError(
+                f"labels of classes must be text, numbers or booleans, got a "
+                f"{type(value).__name__} in row {row}: give every class a name"
+            )
+    check_one_kind([np.asarray(y)])
+
+
+def check_one_kind(parts: Iterable[Array]) -> None:
+    """Raise ValueError if some labels are text and others are not: they have no order.
+
+    >>> check_one_kind([np.array([1, "a", 2], dtype=object)])
+    Traceback (most recent call last):
+    ValueError: labels of classes must be all text or all numbers, got 1 (int) and 'a' (str): \
+make them one kind, as in [str(label) for label in y]
+    """
+    first: dict[bool, Any] = {}
+    for part in parts:
+        for label in part if part.dtype.kind == "O" else part[:1].tolist():
+            if not is_gap(label):
+                first.setdefault(isinstance(label, str), label)
+    if len(first) > 1:
+        both = (first[False], first[True])
+        got = " and ".join(f"{label!r} ({type(label).__name__})" for label in both)
+        raise ValueError(
+            f"labels of classes must be all text or all numbers, got {got}: make them one kind, as "
+            f"in [str(label) for label in y]"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -23,11 +24,14 @@ from mercer.rows.labels import missing
 from mercer.rows.table import GAP_WORDS, Coded
 from mercer.storage.state import Numbers as NumbersField
 from mercer.storage.state import Part, Sizes, State
-from mercer.targets.target_checks import check_number_targets
 from mercer.validation import LARGEST, check_finite, check_magnitude
 
 #: Rows of y read at a time.
 ROWS = 100_000
+#: What is neither a number nor the name of a class.
+DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+#: The largest number in double precision, as an integer.
+LARGEST_FLOAT = int(np.finfo(np.float64).max)
 
 
 class RowTargets:
@@ -105,18 +109,6 @@ class RegressionTargets(RowTargets):
     scale: Array  # (k,)
     columns: bool  # whether the user's y has two dimensions
     style: NumberStyle | None = None  # how numbers are written, if they are text
-
-    @classmethod
-    def of(cls, y: Array, intercept: bool, style: NumberStyle | None = None) -> RegressionTargets:
-        """Compute origin and scale from (the first block of) y."""
-        values = as_numbers(y, 0, partial=not cls.ranks, style=style)
-        known = values[~missing(values)]
-        if not len(known):  # labels come later
-            known = np.zeros((1, values.shape[1]))
-        check_magnitude(np.abs(known).max(axis=0), LARGEST, "y")
-        origin = known.mean(axis=0) if intercept else np.zeros(values.shape[1])
-        spread = np.sqrt(np.mean((known - origin) ** 2, axis=0))
-        return cls(origin, _power_of_two(spread), np.ndim(y) == 2, style)
 
     @classmethod
     def pooled(cls, summaries: Sequence[TargetSummary], intercept: bool) -> RegressionTargets:
@@ -206,34 +198,37 @@ class Numbers(RowKind):
 
     estimator: str
     intercept: bool
-    ranks = classes = False
     summarize = staticmethod(TargetSummary.of)
 
-    def check(self, y: Any) -> Array:
+    def check(self, y: object) -> Array:
         """Return y as numbers of shape (n,) or (n, k); NaN means no label."""
         check_number_targets(y)
-        if np.asarray(y).dtype.kind in "USO":
-            found = as_numbers(np.asarray(y), 0, partial=True)
-            y = found if np.ndim(y) == 2 else found[:, 0]
-        y = check_array(
-            y,
-            ensure_2d=False,
-            allow_nd=False,
-            dtype="numeric",
-            ensure_all_finite=False,
-            input_name="y",
-            estimator=self.estimator,
-        )
-        return without_infinity(y)
+        values = np.asarray(y)
+        if values.dtype.kind in "USO":
+            found = as_numbers(values, 0, partial=True)
+            y = found if values.ndim == 2 else found[:, 0]
+        return without_infinity(real_numbers(y, self.estimator))
 
     def pooled(self, summaries: Sequence[TargetSummary]) -> RegressionTargets:
         """Compute origin and scale from the summaries of shards."""
         return RegressionTargets.pooled(summaries, self.intercept)
 
 
-def without_infinity(y: Any) -> Array:
-    """Return numbers as an array; raise ValueError if one is infinite. NaN means no label."""
-    values = np.asarray(y)
+def real_numbers(y: object, estimator: str) -> Array:
+    """Return y as an array of numbers, checked as in scikit-learn; NaN means no label."""
+    found = check_array(
+        y,
+        ensure_2d=False,
+        dtype="numeric",
+        ensure_all_finite=False,
+        input_name="y",
+        estimator=estimator,
+    )
+    return np.asarray(found)
+
+
+def without_infinity(values: Array) -> Array:
+    """Return numbers; raise ValueError if one is infinite. NaN means no label."""
     check_finite(np.where(np.isnan(values), 0.0, values), what="y")
     return values
 
@@ -306,3 +301,39 @@ def styles_of_labels(*parts: Iterable[Array], decimal: str = ".") -> frozenset[N
             found = narrowed(styles_of(labels_of_text(flat).levels), decimal)
             styles = found if styles is None else styles & found
     return styles
+
+
+# -- what is no number --------------------------------------------------------------------------
+
+
+def check_number_targets(y: object) -> None:
+    """Raise ValueError if targets of a regression are dates, or integers that are no floats.
+
+    >>> check_number_targets(np.array(["2020-01-01"], dtype="M8[D]"))
+    Traceback (most recent call last):
+    ValueError: y must hold numbers for regression, got dates (datetime64[D]): subtract an origin \
+and divide by a unit, as in (y - y.min()) / np.timedelta64(1, 'D')
+    """
+    values = np.asarray(y)
+    if values.dtype.kind in "mM":
+        raise _of_dates(str(values.dtype))
+    for value in objects_in(values):
+        if isinstance(value, DATES):
+            raise _of_dates(type(value).__name__)
+        if isinstance(value, int) and abs(value) > LARGEST_FLOAT:
+            raise ValueError(
+                f"y must hold numbers of at most {float(LARGEST_FLOAT):.1e}, got an integer of "
+                f"{value.bit_length():,} bits: divide by a unit, or take logarithms"
+            )
+
+
+def objects_in(values: Array) -> Iterable[Any]:
+    """Return the values of an array of Python objects; none of any other."""
+    return values.ravel() if values.dtype.kind == "O" else ()
+
+
+def _of_dates(kind: str) -> ValueError:
+    return ValueError(
+        f"y must hold numbers for regression, got dates ({kind}): subtract an origin and divide by "
+        f"a unit, as in (y - y.min()) / np.timedelta64(1, 'D')"
+    )

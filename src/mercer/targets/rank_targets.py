@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from mercer.contracts import Array, RowBlock, RowSource
 from mercer.moments import PairWeighting, PairWeights, QueryTotals
@@ -18,9 +17,10 @@ from mercer.targets.number_targets import (
     RegressionTargets,
     RowKind,
     TargetSummary,
+    check_number_targets,
+    real_numbers,
     without_infinity,
 )
-from mercer.targets.target_checks import check_number_targets
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,8 @@ class RankTargets(RegressionTargets):
     queries: QueryTotals | None = None  # only during a fit
     pairs: PairWeights | None = None
 
-    @classmethod
-    def of_shards(cls, summaries: Sequence[RankSummary], weighting: Any, seed: int) -> RankTargets:
-        """Compute scale and queries from the summaries of shards."""
-        found = RegressionTargets.pooled([part.relevance for part in summaries], True)
-        queries = [part.queries for part in summaries if part.queries is not None]
-        return cls(**vars(found), weighting=weighting, seed=seed)._with(
-            QueryTotals.pooled(queries) if queries else None
-        )
-
-    def _with(self, queries: QueryTotals | None) -> Self:
+    def with_queries(self, queries: QueryTotals | None) -> Self:
+        """Return the targets for rows with these queries; None are rows without."""
         if queries is None:
             return self
         pairs = PairWeights.of(queries, self.weighting)
@@ -106,7 +98,7 @@ class RankTargets(RegressionTargets):
 
     def within(self, source: RowSource) -> Self:
         """Return the targets for a fit to only these rows, and only their pairs."""
-        return self if self.queries is None else self._with(describe_queries(source, ROWS))
+        return self if self.queries is None else self.with_queries(describe_queries(source, ROWS))
 
     def pairs_within(self, source: RowSource) -> Self:
         """Return the targets of a shard whose pairs with other shards do not count.
@@ -142,29 +134,25 @@ class Relevance(RowKind):
     """Targets of a ranking: relevance, compared within queries if there are any."""
 
     estimator: str
-    weighting: Any
+    weighting: PairWeighting
     seed: int
-    ranks, classes = True, False
+    ranks = True
     summarize = staticmethod(RankSummary.of)
 
-    def check(self, y: Any) -> Array:
+    def check(self, y: object) -> Array:
         """Return one number per row."""
         check_number_targets(y)
-        y = check_array(
-            y,
-            ensure_2d=False,
-            dtype="numeric",
-            ensure_all_finite=False,
-            input_name="y",
-            estimator=self.estimator,
-        )
-        if np.ndim(y) != 1:
-            raise ValueError(f"relevance must be one number per row, got y of shape {np.shape(y)}")
-        return without_infinity(y)
+        values = real_numbers(y, self.estimator)
+        if values.ndim != 1:
+            raise ValueError(f"relevance must be one number per row, got y of shape {values.shape}")
+        return without_infinity(values)
 
     def pooled(self, summaries: Sequence[RankSummary]) -> RankTargets:
         """Compute scale and queries from the summaries of shards."""
-        return RankTargets.of_shards(summaries, self.weighting, self.seed)
+        found = RegressionTargets.pooled([part.relevance for part in summaries], True)
+        queries = [part.queries for part in summaries if part.queries is not None]
+        targets = RankTargets(**vars(found), weighting=self.weighting, seed=self.seed)
+        return targets.with_queries(QueryTotals.pooled(queries) if queries else None)
 
     def check_shards(self, summaries: Sequence[RankSummary], whole_queries: bool) -> None:
         """Raise ValueError if a query is split over shards but must be in one shard."""

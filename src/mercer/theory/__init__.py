@@ -3,8 +3,7 @@
 from mercer.theory.capacity import Capacity, capacity_of_rows
 from mercer.theory.decomposition import ErrorParts, error_parts
 from mercer.theory.forecast import Forecast, Forecaster, SystemForecast
-from mercer.theory.learning_surface import Estimate, Point, Surface
-from mercer.theory.power_law import Decay, PowerLaw
+from mercer.theory.learning_surface import Decay, Estimate, Point, PowerLaw, Surface
 from mercer.theory.rows_curve import RowsCurve, measure_rows_curve
 from mercer.theory.study import Study, study_rows
 from mercer.theory.system_costs import Cluster

@@ -25,7 +25,7 @@ from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.systems import MomentSystem
-from mercer.theory.power_law import PowerLaw
+from mercer.theory.learning_surface import PowerLaw
 from mercer.theory.sub_sums import functions_for_sums
 from mercer.validation import check_finite
 

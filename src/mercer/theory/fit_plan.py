@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import numpy as np
 from mercer.plan import human_bytes
 from mercer.rates import tabulate
 from mercer.report import Summary, html_table, text_table
-from mercer.theory import Forecast, SystemForecast
+from mercer.theory import Estimate, Forecast, SystemForecast
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class FitPlan:
     """What a fit of some rows would need, and what error to expect.
 
@@ -25,9 +27,8 @@ class FitPlan:
         Why the estimator itself cannot be fitted to so many rows; empty if it can.
     """
 
-    def __init__(self, forecast: Forecast, refused: str = "") -> None:
-        self.forecast = forecast
-        self.refused = refused
+    forecast: Forecast
+    refused: str = ""
 
     @property
     def systems(self) -> tuple[SystemForecast, ...]:
@@ -89,13 +90,9 @@ def problem_rows(found: Forecast) -> list[tuple[str, str]]:
             f"{study.r}; {study.r_verdict} (the error above the noise falls as n^-{study.rate})",
         ),
     ]
-    noise = surface.noise
-    low = [
-        value if found.classes else scale * np.sqrt(value)
-        for value in (noise.value, noise.low, noise.high)
-    ]
+    noise = [one if found.classes else scale * np.sqrt(one) for one in astuple(surface.noise)]
     what = "error rate" if found.classes else "RMSE"
-    rows.append(("noise", f"{what} {low[0]:.3g} ({low[1]:.3g} to {low[2]:.3g}) cannot be learned"))
+    rows.append(("noise", f"{what} {Estimate(*noise)} cannot be learned"))
     rows.append(
         ("errors", f"noise + rows + functions fit within {surface.misfit:.0%} of those measured")
     )
@@ -129,7 +126,7 @@ def expected_table(found: Forecast) -> Table:
             f"{one.shards:,}",
             seconds(one.seconds),
             seconds(one.cluster_seconds),
-            *(f"{value:.3g}" for value in (one.error.value, one.error.low, one.error.high)),
+            *(f"{value:.3g}" for value in astuple(one.error)),
         )
         for one in found.systems
     ]

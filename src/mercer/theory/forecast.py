@@ -8,7 +8,7 @@ latter.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ def predicted_error(
     more = 0.0
     if np.isfinite(rows_each):
         more = study.added("full" if shape.full else "shared", rows_each)
-    values = [value + more for value in (found.value, found.low, found.high)]
+    values = [value + more for value in astuple(found)]
     if study.rate_surface is None:
         values = [float(np.sqrt(study.spread * value)) for value in values]
     return Estimate(*values)
@@ -210,6 +210,7 @@ class Forecast:
         }
 
 
+@dataclass(frozen=True)
 class Forecaster:
     """Forecasts for ``n_rows`` rows like those that were studied.
 
@@ -229,20 +230,14 @@ class Forecaster:
         Bytes.
     """
 
-    def __init__(
-        self,
-        study: Study,
-        request: Request,
-        n_rows: int,
-        n_features: int,
-        *,
-        speeds: Speeds,
-        cluster: Cluster,
-        memory_limit: int,
-    ) -> None:
-        self.study, self.request = study, request
-        self.n_rows, self.n_features = n_rows, n_features
-        self.speeds, self.cluster, self.memory_limit = speeds, cluster, memory_limit
+    study: Study
+    request: Request
+    n_rows: int
+    n_features: int
+    _: KW_ONLY
+    speeds: Speeds
+    cluster: Cluster
+    memory_limit: int
 
     def forecast(self, plan: Plan | None = None, search_seconds: float = 0.0) -> Forecast:
         """Return the forecast of all systems, and of a planned fit."""

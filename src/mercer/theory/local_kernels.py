@@ -9,7 +9,7 @@ averaged (DKRR). Each has functions of its own, so moments of shared functions d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -29,16 +29,14 @@ LARGEST, SUBSAMPLES = 2000, ((8, 4), (4, 4), (2, 3), (1, 1))
 AROUND = 4.0 ** np.arange(-3, 4)
 
 
-@dataclass(frozen=True)
-class LocalFit:
-    """The error of an exact fit, or of an average of them: squared, and the rate of decisions.
+class LocalFit(NamedTuple):
+    """The error of an exact fit, or of an average of them: squared, or the rate of decisions.
 
     ``rows`` are those of a subsample or of a shard.
     """
 
     rows: float
     error: float
-    rate: float | None = None
 
 
 class LocalKernels:
@@ -68,9 +66,9 @@ class LocalKernels:
             scores = np.zeros((len(self.test), self.Y.shape[1]))
             for part in np.array_split(self.train, parts):
                 scores += len(part) / len(self.train) * self._scores(part, [alpha])[0]
-            truth = self.Y[self.test]
-            rate = float(np.mean(decided(scores) != decided(truth))) if classes else None
-            found.append(LocalFit(len(self.train) / parts, self._error(scores), rate))
+            wrong = decided(scores) != decided(self.Y[self.test])
+            error = float(np.mean(wrong)) if classes else self._error(scores)
+            found.append(LocalFit(len(self.train) / parts, error))
         return found
 
     def subsamples(self, alpha_of: Callable[[float], float]) -> list[LocalFit]:

@@ -19,7 +19,7 @@ a twentieth of the time of eigenvectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -31,7 +31,6 @@ from mercer.moments import Moments
 from mercer.request import Request
 from mercer.rows.rowset import RowSet
 from mercer.search.sample import labelled_rows
-from mercer.systems import MomentSystem
 from mercer.theory.learning_surface import Estimate, Surface
 from mercer.theory.sub_sums import (
     FOLDS,
@@ -44,6 +43,7 @@ from mercer.theory.sub_sums import (
     points_of,
     spread_of,
     sums_by_fold,
+    system_of,
     total_of,
 )
 
@@ -101,9 +101,8 @@ class RowsCurve:
 
     def at(self, rows: float) -> Estimate:
         """Return the error to expect at a number of rows."""
-        found = self.surface.at(rows, self.functions, FAMILY)
-        values = [self._stated(value) for value in (found.value, found.low, found.high)]
-        return Estimate(*map(float, values))
+        found = astuple(self.surface.at(rows, self.functions, FAMILY))
+        return Estimate(*(float(self._stated(value)) for value in found))
 
     def gain(self, factor: float = 2.0) -> Estimate:
         """Return by what share the error falls with so many times the rows."""
@@ -231,9 +230,7 @@ class AlphaDescent:
         """Fit some folds, and choose alpha by the test on others."""
         moments = total_of([self.folds[at] for at in train])
         test = total_of([self.folds[at] for at in held])
-        system = MomentSystem(
-            [moments], self.basis, self.intercept, np.ones(moments.cross.shape[1])
-        )
+        system = system_of(moments, self.basis, self.intercept)
         A, trace = system.A, max(float(np.trace(system.A)), np.finfo(float).tiny)
         known: dict[int, tuple[float, Array, Array]] = {}
 

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -22,9 +22,8 @@ from mercer.rows.rowset import RowSet
 from mercer.sampling import uniform_indices
 from mercer.search.sample import labelled_rows, sampled_rows
 from mercer.theory.capacity import Capacity, capacity_of_rows
-from mercer.theory.learning_surface import Estimate, Point, Surface
-from mercer.theory.local_kernels import LocalKernels
-from mercer.theory.power_law import Decay, PowerLaw
+from mercer.theory.learning_surface import Decay, Estimate, Point, PowerLaw, Surface
+from mercer.theory.local_kernels import LocalFit, LocalKernels
 from mercer.theory.sub_sums import (
     Measured,
     error_rates,
@@ -48,6 +47,9 @@ NOTHING = 1e-5
 
 #: Fewer functions, as shares of the most; random features are measured with the last two.
 SHARES = (0.25, 0.5, 1.0)
+
+#: Rows of a shard, and what they add to an error.
+Excess = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Study:
     spread: float
     alpha_law: PowerLaw
     alphas: tuple[tuple[float, float], ...]
-    excess: dict[str, tuple[tuple[float, float], ...]]
+    excess: dict[str, Excess]
     points: tuple[Point, ...]
     seconds: float
 
@@ -102,7 +104,7 @@ class Study:
     def supremum(self) -> Estimate:
         """The exponent alpha of the largest leverage, at least gamma."""
         found, gamma = _exponent(self.capacity.supremum), self.gamma
-        return Estimate(*(max(a, b) for a, b in zip(_values(found), _values(gamma), strict=True)))
+        return Estimate(*map(max, astuple(found), astuple(gamma)))
 
     @property
     def rate(self) -> Estimate:
@@ -112,12 +114,7 @@ class Study:
     @property
     def r(self) -> Estimate:
         """The source exponent: ``r = gamma beta / (2 (1 - beta))``, at most 1."""
-        beta, gamma = self.rate, self.gamma
-        return Estimate(
-            _source(beta.value, gamma.value),
-            _source(beta.low, gamma.low),
-            _source(beta.high, gamma.high),
-        )
+        return Estimate(*map(_source, astuple(self.rate), astuple(self.gamma)))
 
     @property
     def r_verdict(self) -> str:
@@ -162,10 +159,6 @@ def suited(rows: float, alphas: tuple[tuple[float, float], ...], law: PowerLaw) 
     return float(last * (rows / last_rows) ** np.clip(exponent, -1.0, 0.0))
 
 
-def _values(interval: Estimate) -> tuple[float, float, float]:
-    return interval.value, interval.low, interval.high
-
-
 def _exponent(law: PowerLaw) -> Estimate:
     """Return minus the exponent of a law, in [0, 1]."""
     if not law.known:
@@ -179,6 +172,7 @@ def _source(beta: float, gamma: float) -> float:
     return float(np.clip(r, SMALLEST_R, LARGEST_R))
 
 
+@blas_threads(1)  # on a busy machine, threads that wait for each other cost more
 def study_rows(
     rows: RowSet,
     request: Request,
@@ -202,14 +196,6 @@ def study_rows(
     classes : bool
         Whether to measure error rates too.
     """
-    # The matrices are small: on a busy machine, threads that wait for each other cost more.
-    with blas_threads(1):
-        return _studied(rows, request, sample, n_components, classes)
-
-
-def _studied(
-    rows: RowSet, request: Request, sample: int | None, n_components: int, classes: bool
-) -> Study:
     start = time.perf_counter()
     seed = request.seeds.search()
     rng = np.random.default_rng(seed)
@@ -256,10 +242,7 @@ def _studied(
         nested = exact.subsamples(lambda n: suited(n, tuple(alphas), law))
         decay = Decay.of([one.rows for one in nested], [one.error for one in nested])
         local = exact.averages(averaged[0].alpha, classes)
-        trained = averaged[0].rows
-        whole = (rate_surface or surface).at(trained, trained).value
-        errors = [one.error if one.rate is None else one.rate for one in local]
-        excess["full"] = _excess([trained, *(one.rows for one in local)], [whole, *errors])
+        excess["full"] = added_to_full(local, averaged[0].rows, rate_surface or surface)
     return Study(
         rows.n_rows,
         capacity,
@@ -275,7 +258,14 @@ def _studied(
     )
 
 
-def _excess(rows_each: list[float], errors: list[float]) -> tuple[tuple[float, float], ...]:
+def added_to_full(local: list[LocalFit], trained: float, surface: Surface) -> Excess:
+    """Return what shards add to the error of the full kernel, fitted to so many rows."""
+    whole = surface.at(trained, trained).value
+    rows_each = [trained, *(one.rows for one in local)]
+    return _excess(rows_each, [whole, *(one.error for one in local)])
+
+
+def _excess(rows_each: list[float], errors: list[float]) -> Excess:
     """Return what shards add to the least of the errors; larger shards never add more."""
     order = np.argsort(rows_each)
     added = np.array(errors)[order] - min(errors)

@@ -93,7 +93,7 @@ def errors_by_partitions(
         models = []
         for part in range(parts):
             moments = total_of(folds[part * each : (part + 1) * each])
-            system = MomentSystem([moments], basis, intercept, np.ones(moments.cross.shape[1]))
+            system = system_of(moments, basis, intercept)
             value = solved(system, alpha)
             models.append((moments.target_weight, *in_functions(system, value)))
         shares = np.array([weight for weight, *_ in models])
@@ -113,7 +113,7 @@ def _measured(
     moments = total_of([folds[at] for at in train])
     test = total_of([folds[at] for at in HELD])
     outputs = moments.cross.shape[1]
-    system = MomentSystem([moments], basis, intercept, np.ones(outputs))
+    system = system_of(moments, basis, intercept)
     alphas = default_alphas(system)
     c, constants = in_functions(system, system.solutions(alphas))
     errors = test.squared_error(c, constants).reshape(len(alphas), outputs).sum(axis=1)
@@ -128,6 +128,11 @@ def _measured(
         c[:, columns],
         constants[columns],
     )
+
+
+def system_of(moments: Moments, basis: BasisTransformer, intercept: bool) -> MomentSystem:
+    """Return the system of a training set, with all outputs in the same units."""
+    return MomentSystem([moments], basis, intercept, np.ones(moments.cross.shape[1]))
 
 
 def solved(system: MomentSystem, alpha: float) -> Array:
@@ -242,12 +247,7 @@ def functions_for_sums(
     # In float64: errors and residuals are differences.
     direct = replace(request, basis=basis, solver=Ridge(), alpha=0.0, previous=None)
     plan = make_plan(rows, replace(direct, dtype="float64", needs_sums=True))
-    fitted = plan.basis.fit_source(
-        rows,
-        request.kernel,
-        rng,
-        "float64",
-    )
+    fitted = plan.basis.fit_source(rows, request.kernel, rng, "float64")
     return fitted, replace(plan.reading, folds=1, held_out=None)
 
 

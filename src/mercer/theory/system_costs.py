@@ -10,14 +10,23 @@ average   a solve in every shard, then a mean               M k numbers
 rounds    a factor in every shard, then two products each   2 M k numbers a round
 products  a solve by passes over rows                       M k numbers a step
 ========  ================================================  =============================
+
+The speeds of this machine are measured, in about half a second.
 """
 
 from __future__ import annotations
 
+import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log2
 
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer.contracts import Rows
+from mercer.engines import available_cores, blas_threads
+from mercer.kernels import Kernel
 from mercer.plan.cost import (
     PILOT,
     STEPS,
@@ -37,6 +46,9 @@ TASK, START = 0.02, 0.2
 #: The passes over rows of a fit that chooses alpha by leave-one-out on some of them, in fits with
 #: one alpha (measured in ``experiments/alpha_choice``).
 CHOOSING = 1.33
+#: Rows, functions and repetitions of the measurement of speeds; the fastest repetition counts,
+#: because other programs only slow it down.
+ROWS, FUNCTIONS, REPEATS = 4096, 512, 3
 
 
 @dataclass(frozen=True)
@@ -162,3 +174,43 @@ COSTS: dict[str, Cost] = {
     "average": average_cost,
     "rounds": rounds_cost,
 }
+
+
+# -- the speeds of this machine ----------------------------------------------------------------
+
+
+def measured_speeds(kernel: Kernel, sample: Rows) -> Speeds:
+    """Return the speeds of this machine for a kernel, on rows like those of ``sample``.
+
+    The seconds for a kernel value include its columns, so ``column`` is 0.
+    """
+    rng = np.random.default_rng(0)
+    X = sample[rng.integers(sample.shape[0], size=ROWS)]
+    block = kernel.fitted(sample).against(X[:FUNCTIONS], "float32")
+    H = np.empty((ROWS, FUNCTIONS), dtype=np.float32)
+    c = rng.standard_normal((FUNCTIONS, 1)).astype(np.float32)
+    total = np.zeros((FUNCTIONS, FUNCTIONS))
+    A = np.cov(rng.standard_normal((FUNCTIONS, 2 * FUNCTIONS)))
+
+    def add_outer() -> None:
+        np.add(total, H.T @ H, out=total)
+
+    with blas_threads(available_cores()):
+        evaluate = _fastest(lambda: block(X, H))
+        outer = _fastest(add_outer)
+        narrow = _fastest(lambda: H.T @ (H @ c))
+        factor = _fastest(lambda: eigh(A, driver="evd", check_finite=False))
+    work = ROWS * FUNCTIONS
+    return Speeds(
+        outer=work * FUNCTIONS / outer,
+        factor=6.0 * FUNCTIONS**3 / factor,
+        narrow=2 * work / narrow,
+        value=evaluate / work,
+        column=0.0,
+    )
+
+
+def _fastest(call: Callable[[], object]) -> float:
+    """Return the seconds of the fastest of a few calls, after one to warm up."""
+    call()
+    return max(min(timeit.repeat(call, number=1, repeat=REPEATS)), 1e-9)
