@@ -16,7 +16,7 @@ from tests.rows.conftest import (
 
 from mercer.contracts import RowSource
 from mercer.rows import ArraySource
-from mercer.rows.pools import Pool
+from mercer.rows.steps import Pool
 
 #: A pool asks a source for nothing that others of its kind do otherwise.
 over_kinds = pytest.mark.parametrize(

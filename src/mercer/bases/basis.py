@@ -332,15 +332,24 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def fit(self, X: object, y: object = None) -> Self:
         """Choose the functions from the rows of X."""
         kernel = as_kernel("gaussian" if self.kernel is None else self.kernel)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
-        )
-        check_finite(X, names=getattr(self, "feature_names_in_", None))
-        rng = as_generator(self.random_state)
-        self._fit_transformer(ArraySource(X), kernel, rng)
+        source = ArraySource(self._validated(X, reset=True))
+        self._fit_transformer(source, kernel, as_generator(self.random_state))
         self.whitener_ = self.whitener()
         self._n_features_out = self.whitener_.size
         return self
+
+    def _validated(self, X: object, reset: bool) -> Any:
+        """Return rows of numbers, validated as in scikit-learn; ``reset`` takes their columns."""
+        found = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            reset=reset,
+        )
+        check_finite(found, names=getattr(self, "feature_names_in_", None))
+        return found
 
     def _fit_transformer(
         self, source: ReadableRows, kernel: Kernel, rng: np.random.Generator
@@ -351,15 +360,7 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     def transform(self, X: Any) -> Array:
         """Return coordinates z(x) with ``z(x)'z(x')`` equal or close to ``K(x, x')``."""
         check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            reset=False,
-        )
-        check_finite(X, names=getattr(self, "feature_names_in_", None))
+        X = self._validated(X, reset=False)
         out = np.empty((X.shape[0], self._n_features_out), dtype=X.dtype)
         for start in range(0, X.shape[0], BLOCK):
             block = self.orthogonalized(X[start : start + BLOCK])

@@ -123,6 +123,8 @@ class RandomFeatures(BasisTransformer):
 
     state = State(features_=Features("m"))
 
+    _wanted: int | None = None  # features to select from candidates
+
     def __init__(
         self,
         n_components: int | str | None = None,
@@ -188,7 +190,7 @@ class RandomFeatures(BasisTransformer):
     @property
     def has_candidates(self) -> bool:
         """Whether features still have to be selected from candidates."""
-        return getattr(self, "_wanted", None) is not None
+        return self._wanted is not None
 
     @property
     def needs_gram(self) -> bool:

@@ -28,9 +28,9 @@ from mercer.rows.checks import check_exists
 from mercer.rows.csv import UNNAMED
 from mercer.rows.csv_lines import read_header, records
 from mercer.rows.dialect import GAPS, Dialect, sniff
-from mercer.rows.kept import KeptSource
 from mercer.rows.labels import missing
 from mercer.rows.opening import DELIMITED
+from mercer.rows.steps import KeptSource
 from mercer.rows.table import Table
 from mercer.storage import pyarrow
 from mercer.targets.number_targets import ROWS

@@ -17,6 +17,7 @@ from mercer.rows.arrays import ArraySource
 from mercer.rows.file_source import FileSource
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
+from mercer.rows.steps import Step
 
 #: Rows in memory that take at most this many bytes are encoded once, others in every pass.
 EAGER_BYTES = 2**30
@@ -41,7 +42,7 @@ class Deal:
         return identity_of(table, block, self.targets, self.numbers).folds(self.encoding.deal)
 
 
-class EncodedSource:
+class EncodedSource(Step):
     """The rows of a source, encoded block by block.
 
     Parameters
@@ -66,19 +67,11 @@ class EncodedSource:
         notes: list[dict[str, Surprise]] | None = None,
         refuse: bool = False,
     ) -> None:
-        self.source, self.encoding, self.deal = source, encoding, deal
+        super().__init__(source)
+        self.encoding, self.deal = encoding, deal
         self.notes, self.refuse = notes, refuse
-        self.n_rows: int = source.n_rows
         self.n_features = len(encoding.feature_names)
-        self.feature_names: list[str] | None = encoding.feature_names
-        self.has_target: bool = source.has_target
-        self.has_query: bool = getattr(source, "has_query", False)
-        self.label = str(getattr(source, "label", "the rows"))
-
-    @property
-    def resident_bytes(self) -> int:
-        """Bytes that the source itself holds."""
-        return int(self.source.resident_bytes)
+        self.feature_names = encoding.feature_names
 
     @cached_property
     def _folds(self) -> Array | None:
@@ -110,15 +103,7 @@ class EncodedSource:
     def take(self, indices: Array) -> Rows:
         """Return the rows at ``indices``, encoded."""
         folds = None if self._folds is None else self._folds[indices]
-        return self.encoded(self.source.take(indices), folds)
-
-    def targets(self, rows: int) -> Iterator[Array]:
-        """Yield only y."""
-        yield from self.source.targets(rows)
-
-    def queries(self, rows: int) -> Iterator[tuple[Array, Array | None]]:
-        """Yield queries and weights."""
-        yield from self.source.queries(rows)
+        return self.encoded(super().take(indices), folds)
 
     def split(self, parts: int) -> list[RowSource]:
         """Split into sources of consecutive rows."""

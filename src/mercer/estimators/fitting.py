@@ -182,7 +182,7 @@ def finished(estimator: KernelEstimator, known: Fitted, found: Fit, resumes: boo
 
 def number_as_given(found: Fit, opened: OpenedRows) -> None:
     """Give rows the numbers of the user: a precomputed kernel has one column for each of them."""
-    indices = getattr(found.basis, "indices_", None)
+    indices = found.basis.indices_
     if opened.present is not None and indices is not None:
         found.basis.indices_ = opened.present[indices]
 

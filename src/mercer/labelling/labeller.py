@@ -42,9 +42,9 @@ from mercer.plan import parse_memory
 from mercer.result import Clock
 from mercer.rows import ArraySource, open_rows
 from mercer.rows.file_source import FileSource
-from mercer.rows.pools import Pool
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard, cut
+from mercer.rows.steps import Pool
 from mercer.search import keeps_units
 from mercer.targets.number_targets import RegressionTargets
 from mercer.validation import LARGEST, check_choice, check_count, check_number

@@ -292,7 +292,7 @@ def _source_of_ranges(model: KernelEstimator) -> str:
 def _kept_words(model: KernelEstimator) -> str:
     """Return what the points of a basis are; they may be means of rows, or given."""
     basis = model.fit_.basis
-    drawn = basis.dual or getattr(basis, "indices_", None) is not None
+    drawn = basis.dual or basis.indices_ is not None
     return "rows of the data" if drawn else "points like those of the data"
 
 

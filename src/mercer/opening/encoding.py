@@ -19,10 +19,10 @@ from mercer.columns.table_encoding import is_in_order
 from mercer.columns.table_sums import sums_of_rows
 from mercer.contracts import Array, Targets
 from mercer.opening.inputs import Known, warn_of_dropped
-from mercer.rows.kept import kept
 from mercer.rows.labels import missing
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
+from mercer.rows.steps import kept
 from mercer.validation import warn
 
 #: What may be done with rows that have no label.

@@ -52,10 +52,10 @@ from mercer.rows import ArraySource, open_rows
 from mercer.rows.column_selection import check_same_columns
 from mercer.rows.dask_partitions import is_partitioned, partitions
 from mercer.rows.file_source import FileSource
-from mercer.rows.kept import shard_with_weight, with_weight
 from mercer.rows.labels import with_number_labels
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard, cut, cut_by_label
+from mercer.rows.steps import shard_with_weight, with_weight
 from mercer.rows.table import Table
 from mercer.storage import fingerprint, input_identity
 from mercer.validation import NoRowsError, check_finite, check_total_weight, listed, warn

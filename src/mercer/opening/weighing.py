@@ -35,9 +35,9 @@ from mercer.opening.fit_input import FitInput
 from mercer.request import Problem
 from mercer.rows.frames import table_of
 from mercer.rows.labels import missing
-from mercer.rows.reweighted import reweighted_shard, weight_sums
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
+from mercer.rows.steps import reweighted_shard, weight_sums
 from mercer.storage import fingerprint_unordered
 from mercer.targets.class_targets import ClassTargets, known_labels
 from mercer.validation import check_number, check_weight, closest, warn

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 
 from mercer.rows import ArraySource
-from mercer.rows.reweighted import ReweightedSource, reweighted_shard, weight_sums
 from mercer.rows.shards import Shard
+from mercer.rows.steps import ReweightedSource, reweighted_shard, weight_sums
 from mercer.testing import check_source
 
 X = np.random.default_rng(0).random((20, 3))
