@@ -20,7 +20,7 @@ from mercer.moments.products import products_of
 from mercer.plan import Plan
 from mercer.request import Request
 from mercer.result import Clock
-from mercer.rows.checked import labels_of
+from mercer.rows.labels import labels_of
 from mercer.rows.rowset import RowSet
 from mercer.sampling import pivoted_cholesky
 from mercer.solvers import BaseSolver

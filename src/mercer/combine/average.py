@@ -13,12 +13,11 @@ from mercer.contracts import Array, Solution, Status
 from mercer.fit import fit, fit_basis
 from mercer.inference.predict_left_out import Left, left_out_by
 from mercer.leaving_out import FoldModels, LeaveOut
-from mercer.moments.by_fold import share_functions
-from mercer.moments.dealt_folds import DealtFolds
+from mercer.moments.by_fold import DealtFolds, share_functions
 from mercer.plan import Plan
 from mercer.request import Request
 from mercer.result import Clock, Fit
-from mercer.rows.checked import lacks_labels
+from mercer.rows.labels import lacks_labels
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling import Deal

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.contracts import Array, Targets
 from mercer.estimators.parameters import FIXED, PARAMETERS, parameters_that_define
 from mercer.opening.opened_rows import OpenedRows
-from mercer.rows.checked import checked_blocks
+from mercer.rows.labels import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.solvers import as_solver

@@ -5,7 +5,6 @@ from mercer.inference.intervals import Intervals
 from mercer.inference.left_out_pass import LeftOutRows
 from mercer.inference.mixture_quantiles import ErrorMixture
 from mercer.inference.novelty import Novelty
-from mercer.inference.shifted_inverse import ShiftedInverse
 from mercer.inference.variance import (
     MomentVariance,
     PointVariance,
@@ -14,6 +13,7 @@ from mercer.inference.variance import (
     noise_variance,
     posterior_of,
 )
+from mercer.systems.direct import ShiftedInverse
 
 __all__ = [
     "ErrorMixture",

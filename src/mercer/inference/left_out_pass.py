@@ -22,8 +22,7 @@ from mercer.contracts import Array, RowBlock, Rows, Targets
 from mercer.engines import Lanes
 from mercer.inference.novelty import Novelty
 from mercer.leaving_out import FoldModels
-from mercer.moments.by_fold import share_functions
-from mercer.moments.dealt_folds import DealtFolds
+from mercer.moments.by_fold import DealtFolds, share_functions
 from mercer.rows.rowset import Placed, RowSet
 from mercer.rows.shards import Shard
 from mercer.storage.state import Count, Numbers, State

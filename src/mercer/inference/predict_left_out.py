@@ -26,7 +26,7 @@ from mercer.inference.left_out_sums import stand_ins, sums_of
 from mercer.inference.novelty import CANDIDATES, FAR, Novelty
 from mercer.leaving_out import FoldModels, LeaveOut, models_without
 from mercer.moments import Pass
-from mercer.moments.dealt_folds import DealtFolds
+from mercer.moments.by_fold import DealtFolds
 from mercer.rows.rowset import RowSet
 from mercer.sampling import Deal, uniform_indices
 from mercer.solving import Outcome

@@ -26,12 +26,12 @@ import numpy as np
 
 from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Penalty, Rows
-from mercer.inference.shifted_inverse import ShiftedInverse
 from mercer.kernels import Kernel
 from mercer.moments import Moments
 from mercer.result import Fit
 from mercer.sampling import uniform_indices
 from mercer.systems import ABSENT, MomentSystem
+from mercer.systems.direct import ShiftedInverse
 from mercer.validation import check_overflow
 
 #: At most this many points stand for all rows, where each row is a point; and how they are drawn.

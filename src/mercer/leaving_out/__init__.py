@@ -3,9 +3,8 @@
 from mercer.leaving_out.errors_on_folds import fold_errors
 from mercer.leaving_out.fold_models import FoldModels, Model
 from mercer.leaving_out.leave_one_out import LeftOut
-from mercer.leaving_out.models_by_form import models_without
+from mercer.leaving_out.models_by_form import LeaveOut, check_one_row, models_without
 from mercer.leaving_out.one_at_a_time import left_out, left_out_errors, prepare_left_out
-from mercer.leaving_out.wanted import LeaveOut, check_one_row
 
 __all__ = [
     "FoldModels",

@@ -24,8 +24,7 @@ from mercer.engines import count_numbers
 from mercer.leaving_out.fold_models import FoldModels, Model, models_by_change
 from mercer.leaving_out.rests_of_moments import solve_separately
 from mercer.moments import Moments, Pass, Workspace
-from mercer.moments.by_fold import add_folds, row_sums, share_functions
-from mercer.moments.dealt_folds import DealtFolds
+from mercer.moments.by_fold import DealtFolds, add_folds, row_sums, share_functions
 from mercer.moments.products import fold_sums_of, product_without
 from mercer.moments.queries import QueryParts, QuerySums
 from mercer.rows.shards import Shard

@@ -47,7 +47,7 @@ from mercer.contracts import Array, Reading, Rows, Targets
 from mercer.engines import in_order
 from mercer.moments import Pass, Workspace
 from mercer.moments.by_fold import share_functions
-from mercer.rows.checked import checked_blocks
+from mercer.rows.labels import checked_blocks
 from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
 from mercer.systems import MomentSystem, RowMap, Shifted

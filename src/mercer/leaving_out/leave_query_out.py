@@ -23,7 +23,7 @@ from mercer.leaving_out.leave_one_out import LeftOut
 from mercer.moments import PairWeights, Pass
 from mercer.moments.by_fold import share_functions
 from mercer.moments.queries import WHOLE
-from mercer.rows.checked import checked_blocks
+from mercer.rows.labels import checked_blocks
 from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices
 from mercer.systems import MomentSystem

@@ -19,7 +19,7 @@ from mercer.leaving_out.fold_models import FoldModels, Model
 from mercer.leaving_out.fold_models_by_inverse import DualInverse
 from mercer.moments import Pass
 from mercer.moments.by_fold import share_functions
-from mercer.rows.checked import checked_blocks
+from mercer.rows.labels import checked_blocks
 from mercer.rows.shards import Shard
 from mercer.systems import ABSENT, KernelMatrixSystem, MomentSystem
 

@@ -16,9 +16,9 @@ from mercer.bases import BasisTransformer
 from mercer.contracts import Array, Reading, RowBlock, RowSource, Targets
 from mercer.engines import Lanes
 from mercer.engines.memory import large_array
-from mercer.moments.dealt_folds import DealtFolds
+from mercer.moments.by_fold import DealtFolds
 from mercer.moments.queries import QueryParts, center
-from mercer.rows.checked import checked_blocks
+from mercer.rows.labels import checked_blocks
 from mercer.rows.shards import Shard
 from mercer.validation import check_overflow
 

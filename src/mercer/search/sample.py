@@ -9,7 +9,7 @@ from scipy import sparse
 
 from mercer.contracts import Array, Targets
 from mercer.rows import ArraySource
-from mercer.rows.checked import checked_blocks
+from mercer.rows.labels import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices

@@ -24,7 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 from mercer.contracts import Array, BlockKernel, Targets
 from mercer.kernels import Kernel
 from mercer.kernels.kernel import dense
-from mercer.rows.checked import checked_blocks
+from mercer.rows.labels import checked_blocks
 from mercer.rows.rowset import Placed
 from mercer.rows.shards import Shard
 from mercer.systems.mean_of_shards import MeanOfShards, ShardSide

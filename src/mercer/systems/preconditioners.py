@@ -26,7 +26,7 @@ from mercer.bases import BasisTransformer, Landmarks
 from mercer.contracts import Array, Precision, Reading, Rows, Targets
 from mercer.engines.memory import large_array
 from mercer.moments.products import padded_columns
-from mercer.rows.checked import checked_blocks
+from mercer.rows.labels import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
 from mercer.sampling import uniform_indices

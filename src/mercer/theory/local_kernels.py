@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from mercer.contracts import Array, Rows, Targets
 from mercer.kernels import Kernel
-from mercer.rows.checked import checked_blocks
+from mercer.rows.labels import checked_blocks
 from mercer.rows.rowset import RowSet
 from mercer.theory.sub_sums import FOLDS, PARTITIONS, SIZES, decided
 
