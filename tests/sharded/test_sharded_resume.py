@@ -12,6 +12,7 @@ from mercer import (
     LeaveOneOut,
     PreconditionedCG,
     StopAfter,
+    open_rows,
 )
 from shard_cases import NEW, POINTS, X, Y
 
@@ -57,6 +58,23 @@ def test_a_fit_goes_on(name, share, tmp_path):
     assert np.array_equal(again.predict(NEW), whole.predict(NEW))
     for path, written in kept.items():  # what was finished is not done again
         assert path.stat().st_mtime_ns == written
+
+
+def test_a_fit_to_a_file_goes_on_at_any_time(tmp_path, monkeypatch):
+    """Also if the file was just written when it was opened first, or is now on another machine."""
+    path = tmp_path / "rows.csv"
+    np.savetxt(path, np.column_stack([Y[:, 0], X]), delimiter=",", header="y,a,b,c", comments="")
+    found = []
+    for host, later in (("here", 0), ("there", 10**10)):
+        with monkeypatch.context() as patch:
+            patch.setattr("mercer.rows.file_identity.socket.gethostname", lambda host=host: host)
+            now = path.stat().st_mtime_ns + later
+            patch.setattr("mercer.rows.file_identity.time.time_ns", lambda now=now: now)
+            source = open_rows(path, target="y")
+            fitted = model(tmp_path / "sums", basis=Landmarks(30), shards=3).fit(source)
+            found.append((fitted.dual_coef_, lose(tmp_path / "sums", 1.0)))
+    assert np.array_equal(found[0][0], found[1][0])
+    assert found[0][1] == found[1][1]  # nothing was done again
 
 
 def test_queries_left_out_go_on(tmp_path):

@@ -100,6 +100,11 @@ class FileSet:
         """Return the identities of the files that are given."""
         return cls(tuple(FileIdentity.of(path) for path in paths if path is not None), folder)
 
+    @property
+    def contents(self) -> list[tuple[str, int, int, int]]:
+        """The name, size, modification time and checksum of each file."""
+        return [(str(f.path), f.size, f.modified, f.checksum) for f in self.files]
+
     def check(self) -> None:
         """Raise ValueError, naming the file and what changed, unless all are as they were."""
         if self.folder is not None:
