@@ -22,6 +22,7 @@ from mercer.columns.table_encoder import text_names, wanted_columns
 from mercer.contracts import Array, RowSource, TargetKind, Targets
 from mercer.opening.fit_input import FitInput
 from mercer.rows import ArraySource, as_source
+from mercer.rows.dask_partitions import in_one_place
 from mercer.rows.frames import frame_names, from_frame, table_of, with_columns
 from mercer.rows.given_arrays import refuse_masked, sound_rows, unmasked
 from mercer.rows.labels import missing, with_number_labels
@@ -133,7 +134,7 @@ def read_rows(
     if isinstance(X, (str, Path, RowSource)):
         return _read_source(given, options, kind, known)
     if options.tables:
-        X, y, weight, query = with_named_columns(X, y, weight, query)
+        X, y, weight, query = with_named_columns(in_one_place(X), y, weight, query)
     refuse_masked(weight, "sample_weight")
     refuse_masked(query, "qid")
     X, features = validated_rows(X, options, known)
@@ -263,7 +264,7 @@ def validated_rows(
     X: Any, options: InputOptions, known: Known | None = None
 ) -> tuple[Any, Features]:
     """Return X as numeric rows, or as a table, validated as in scikit-learn, and its columns."""
-    X = sound_rows(X)
+    X = sound_rows(in_one_place(X))
     named = text_names(X) if known is not None and known.features.names is not None else None
     if known is not None and named is not None:
         X = with_columns(X, known.wanted(named))
