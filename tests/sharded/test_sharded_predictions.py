@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from copy import copy
 
 import dask
 import dask.array as da
@@ -137,3 +138,33 @@ def test_a_model_of_a_dask_frame_predicts_and_scores_one():
     np.testing.assert_allclose(model.predict(rows), model.predict(FRAME), atol=1e-9)
     assert model.score(rows, rows["price"]) == pytest.approx(model.score(FRAME, PRICE))
     assert model.predict_interval(rows).compute().shape == (N, 2)
+
+
+NUMBERS = FRAME[["size"]].assign(rooms=RNG.normal(size=N), floor=RNG.normal(size=N))
+BACKWARDS = dd.from_pandas(NUMBERS[["floor", "rooms", "size"]], npartitions=3)
+STEPS = KernelRegressor(Gaussian(2.0), solver="gradient_descent", **SETTINGS)
+STEPS.fit(NUMBERS, PRICE - NUMBERS["rooms"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda X: STEPS.explain(X).values,
+        lambda X: list(STEPS.staged_predict(X))[-1],
+        lambda X: copy(STEPS).calibrate(X, PRICE).predict_interval(NUMBERS),
+    ],
+    ids=["explain", "staged_predict", "calibrate"],
+)
+def test_what_needs_rows_in_one_place_takes_columns_by_name_too(answer):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(answer(BACKWARDS), answer(NUMBERS), atol=1e-9)
+
+
+def test_preferences_are_of_rows_at_the_same_place():
+    """Both have an index, by which Dask would subtract."""
+    parts = [FRAME[:100], FRAME[150:250]]
+    collections = [dd.from_pandas(part, npartitions=2) for part in parts]
+    expected = RANKER.predict_preference(*parts)
+    for X, Z in (collections, (collections[0], parts[1])):
+        np.testing.assert_allclose(RANKER.predict_preference(X, Z), expected, atol=1e-9)

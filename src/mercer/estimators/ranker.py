@@ -240,7 +240,8 @@ class KernelRanker(KernelEstimator):
                 "it with calibration='auto' and without rounds, to rows with pairs of different "
                 "relevance"
             )
-        above, below = self.predict(X), self.predict(Z)
+        # Those of Dask collections would be subtracted by index, not by place.
+        above, below = np.asarray(self.predict(X)), np.asarray(self.predict(Z))
         if len(above) != len(below):
             raise ValueError(
                 f"X and Z must have the same number of rows, one for each pair, got {len(above)} "

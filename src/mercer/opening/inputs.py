@@ -24,6 +24,7 @@ from mercer.contracts import Array, ReadableRows, Rows, RowSource, TargetKind, T
 from mercer.opening.fit_input import FitInput
 from mercer.result import Fit
 from mercer.rows import ArraySource, as_source
+from mercer.rows.dask_partitions import in_one_place
 from mercer.rows.file_source import FileSource
 from mercer.rows.frames import frame_names, from_frame, table_of, with_columns
 from mercer.rows.given_arrays import refuse_masked, sound_rows, unmasked
@@ -167,7 +168,7 @@ def read_rows(
     if isinstance(X, (str, Path, RowSource)):
         return _read_source(given, options, kind, known)
     if options.tables:
-        X, y, weight, query = with_named_columns(X, y, weight, query)
+        X, y, weight, query = with_named_columns(in_one_place(X), y, weight, query)
     refuse_masked(weight, "sample_weight")
     refuse_masked(query, "qid")
     X, features = validated_rows(X, options, known)
@@ -303,7 +304,7 @@ def validated_rows(
             f"{len(X)} paths, which only fit takes: pass them one after another, as in "
             f"np.concatenate([model.predict(path) for path in paths])"
         )
-    rows = sound_rows(X)
+    rows = sound_rows(in_one_place(X))
     named = None if known is None else known.names_in(rows)
     if known is not None and named is not None:
         rows = with_columns(rows, known.wanted(named))

@@ -24,6 +24,14 @@ def is_partitioned(X: object) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
+def in_one_place(X: Any) -> Any:
+    """Return a Dask collection computed, for what needs its rows at once; anything else as it is.
+
+    A data frame keeps the names of its columns, which ``np.asarray`` would drop.
+    """
+    return X.compute() if is_partitioned(X) else X
+
+
 @dataclass(frozen=True)
 class Partition(ShardMethods):
     """A shard that is computed on every access; an engine may compute it on a worker."""
