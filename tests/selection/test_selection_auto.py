@@ -16,6 +16,8 @@ from mercer import (
     Landmarks,
     LaplacianL1,
     LaplacianL2,
+    Linear,
+    Polynomial,
     RandomFeatures,
 )
 from mercer.leaving_out.leave_one_out import LeftOut, left_out_squares
@@ -104,6 +106,18 @@ def test_a_landmark_at_every_row_is_the_full_kernel():
         for basis in (FullKernel(), Landmarks(30))
     )
     np.testing.assert_allclose(all_rows, full, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(2)], ids=["linear", "polynomial"])
+def test_rows_at_landmarks_that_others_depend_on_keep_their_functions(kernel):
+    """Of 30 landmarks 25 or 15 depend on others: without its row, these span a landmark as well."""
+    X, Y, w = data(True)
+    full, few = (
+        KernelRegressor(kernel, basis, alphas=ALPHAS, scale=None, metric=None, random_state=0)
+        for basis in (FullKernel(), Landmarks(30))
+    )
+    np.testing.assert_allclose(scores(few, X, Y, w), scores(full, X, Y, w), rtol=1e-6)
+    assert few.basis_.n_dropped_ > few.basis_.size
 
 
 def test_it_is_the_default_and_its_sample_does_not_depend_on_the_seed():

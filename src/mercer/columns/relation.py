@@ -75,10 +75,8 @@ def without_effects(columns: Mapping[str, Column], Y: Array) -> Array:
             design = np.hstack([design, part])
     effects = np.linalg.lstsq(design[known], Y[known], rcond=None)[0]
     rest = Y - design @ effects
-    exact = np.abs(rest[known]).max(axis=0, initial=0) < 1e-9 * np.abs(Y[known]).max(
-        axis=0, initial=0
-    )
-    return np.asarray(np.where(exact, 0.0, rest))  # rounding is related to anything
+    left, whole = (np.abs(part[known]).max(axis=0, initial=0) for part in (rest, Y))
+    return np.asarray(np.where(left < 1e-9 * whole, 0.0, rest))  # rounding is no relation
 
 
 def _linear(column: Column) -> Array:

@@ -20,7 +20,9 @@ rows do not have, larger ones for rough kernels. So :func:`leave_landmark_out` h
 .. math:: P_i = F - \\frac{F t_i t_i' F}{t_i' F t_i}
 
 in the leverage ``g_i'P_i g_i`` and in the fit ``g_i'P_i \\beta``; rows without a landmark keep F.
-For the full kernel nothing changes: there a coefficient is 0 without its row.
+For the full kernel nothing changes: there a coefficient is 0 without its row. Nor does it where
+most landmarks were dropped because they depend on others, as with a kernel of finite rank: these
+rows have the function of a landmark without its row.
 
 Where rows are few, one row far from the others can decide, by luck. So the error of a row at a
 landmark is a mean of both: with the weight ``tau = min(1/2, 50 / n)`` its landmark stays.
@@ -115,7 +117,7 @@ def leave_landmark_out(system: MomentSystem, again: Pass, alphas: Array, sample:
 def _landmarks_at(basis: BasisTransformer, indices: Array) -> tuple[Array, Array]:
     """Return for each row its place among the landmarks at these rows, -1 without; and those."""
     landmark = np.full(len(indices), -1)
-    if not isinstance(basis, Landmarks) or basis.indices_ is None:
+    if not isinstance(basis, Landmarks) or basis.indices_ is None or basis.n_dropped_ > basis.size:
         return landmark, np.zeros(0, dtype=np.intp)
     shared = np.flatnonzero(np.isin(basis.indices_, indices))
     landmark[np.searchsorted(indices, basis.indices_[shared])] = np.arange(len(shared))
