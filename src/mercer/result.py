@@ -174,13 +174,16 @@ def check_precision(found: Fit, hidden: int = 0) -> Fit:
     ``hidden`` is the number of directions lost in the rounding of the sums.
     """
     noise = float32_noise(found.basis, found.coefficients)
-    if (noise <= COARSE and not hidden) or not found.solution.status.succeeded:
+    least = float(np.min(found.alpha)) if found.run is None else np.inf  # few steps do
+    lost = found.basis.lost_to_float32 > COARSE * least
+    if not (noise > COARSE or hidden or lost) or not found.solution.status.succeeded:
         return found
-    what = (
-        f"rounding of the sums hides {hidden} of {found.basis.size} directions"
-        if hidden
-        else f"rounding of the values adds noise of about {noise:.1%} of the scale of y"
-    )
+    if hidden:
+        what = f"rounding of the sums hides {hidden} of {found.basis.size} directions"
+    elif lost:
+        what = "functions that only float64 tells from others were left out, and alpha is too small"
+    else:
+        what = f"rounding of the values adds noise of about {noise:.1%} of the scale of y"
     reason = f"{what} ({found.solution.reason}): use dtype='auto' or 'float64', or a larger alpha"
     return replace(found, solution=replace(found.solution, status=Status.COARSE, reason=reason))
 

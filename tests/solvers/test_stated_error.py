@@ -90,7 +90,9 @@ def test_the_stated_error_is_at_least_the_true_one(first):
         if status is Status.BREAKDOWN:  # nothing is promised
             continue
         assert true_error(model, X, Y) <= claim, (seed, model)
-        assert (claim <= 1.06 * model.solver.tolerance) == (status is Status.CONVERGED)
+        coarse = status is Status.COARSE  # solved, for fewer functions than were asked for
+        assert (claim <= 1.06 * model.solver.tolerance) == (status is Status.CONVERGED or coarse)
+        assert not coarse or (model.dtype == "float32" and model.basis_.n_dropped_ > 0)
 
 
 @pytest.mark.parametrize("kernel", [LaplacianL2(1.5), ArcCosine(0)], ids=str)
