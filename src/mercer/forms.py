@@ -36,6 +36,7 @@ from mercer.systems import (
 from mercer.systems.preconditioners import (
     LandmarkPreconditioner,
     SamplePreconditioner,
+    float64_rounding,
     sample_rows,
 )
 from mercer.validation import check_overflow, check_total_weight
@@ -159,7 +160,8 @@ def by_kernel_products(work: Work) -> KernelProductSystem:
     else:
         products = ShardedKernelProducts(rows, kernel, points, plan.precision)
     present = np.maximum(weight, ABSENT)
-    return KernelProductSystem(products, Y, present, work.alpha, request.intercept, F)
+    rounding = float64_rounding(kernel, points)
+    return KernelProductSystem(products, Y, present, work.alpha, request.intercept, F, rounding)
 
 
 #: The function that builds each form.

@@ -65,14 +65,21 @@ def hidden_directions(dropped: int, functions: int) -> int:
     return dropped if dropped > FEW * functions else 0
 
 
-def why_coarse(noise: float, hidden: int, functions: int) -> str | None:
+def why_coarse(
+    noise: float, hidden: int, functions: int, lost: float = 0.0, alpha: float = np.inf
+) -> str | None:
     """Return what is wrong with a fit in float32; None if it is precise enough.
+
+    ``lost`` has the squared norms of what was dropped because only float64 tells it from the rest,
+    which matters if alpha is as small.
 
     >>> why_coarse(0.02, 0, 100)
     'rounding of the values adds noise of about 2.0% of the scale of y'
     """
     if hidden:
         return f"rounding of the sums hides {hidden} of {functions} directions"
+    if lost > COARSE * alpha:
+        return "functions that only float64 tells from others were left out, and alpha is too small"
     if noise > COARSE:
         return f"rounding of the values adds noise of about {noise:.1%} of the scale of y"
     return None

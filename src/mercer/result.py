@@ -155,7 +155,8 @@ def check_precision(found: Fit, hidden: int = 0) -> Fit:
     ``hidden`` is the number of directions lost in the rounding of the sums.
     """
     noise = float32_noise(found.basis.precision_, found.coefficients)
-    what = why_coarse(noise, hidden, found.basis.size)
+    least = float(np.min(found.alpha)) if found.run is None else np.inf  # few steps do
+    what = why_coarse(noise, hidden, found.basis.size, found.basis.lost_to_float32, least)
     if what is None or not found.solution.status.succeeded:
         return found
     reason = f"{what} ({found.solution.reason}): use dtype='auto' or 'float64', or a larger alpha"

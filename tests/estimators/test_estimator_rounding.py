@@ -1,12 +1,13 @@
 """Float32 sums that hide what a fit needs: float64 takes over, or the status says so."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import mercer.forms
-from mercer import Gaussian, KernelRegressor, Landmarks, MercerWarning
+from mercer import Gaussian, KernelRegressor, Landmarks, MercerWarning, PreconditionedCG
 from mercer.contracts import Status
 
 RNG = np.random.default_rng(0)
@@ -52,3 +53,24 @@ def test_float32_that_was_asked_for_says_so(noisy):
         found = model(alpha=1e-7, dtype="float32").fit(X, Y)
     assert noisy == ["float32"]
     assert found.fit_.solution.status is Status.COARSE
+
+
+@pytest.mark.parametrize("solver", ["ridge", PreconditionedCG(0.03)], ids=str)
+def test_float32_says_what_it_left_out_where_that_matters(solver):
+    """Functions below its cut are dropped: a small alpha would have used them."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((1500, 2))
+    y = np.sin(rows.sum(axis=1)) + 0.01 * rng.standard_normal(1500)
+    plain = {"metric": None, "scale": None, "columns": None, "intervals": None, "random_state": 0}
+    for alpha, matters in ((1e-8, True), (1e-3, False)):
+        common = {"kernel": Gaussian(1.5), "basis": Landmarks(40), "alpha": alpha, **plain}
+        wide = KernelRegressor(**common, solver="ridge", dtype="float64").fit(rows, y)
+        narrow = KernelRegressor(**common, solver="ridge", dtype="float32").fit(rows, y)
+        apart = np.std(narrow.predict(rows) - wide.predict(rows))
+        assert narrow.basis_.n_dropped_ > wide.basis_.n_dropped_
+        assert (apart > 0.005) == matters
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = KernelRegressor(**common, solver=solver, dtype="float32").fit(rows, y)
+        assert (found.fit_.solution.status is Status.COARSE) == matters
+        assert any("were left out" in str(one.message) for one in caught) == matters

@@ -185,6 +185,11 @@ class BasisTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """Return a copy that scores at this penalty, if there is one and its scores follow it."""
         return self
 
+    @property
+    def lost_to_float32(self) -> float:
+        """The squared norms of what was dropped because only float64 tells it from the rest."""
+        return 0.0
+
     def uniform_sample(self, n_rows: int) -> int:
         """Return how many uniformly drawn rows define the functions; 0 if none do."""
         return 0

@@ -93,6 +93,20 @@ def ordered_cholesky(gram: Array, cut: float) -> tuple[Array, Array]:
     return L, order
 
 
+def residual_trace(gram: Array, L: Array, order: Array) -> float:
+    """Return the squared norms of functions that are not in ``order``, outside the span of those.
+
+    >>> gram = np.array([[1.0, 0.6], [0.6, 1.0]])
+    >>> round(residual_trace(gram, np.ones((1, 1)), np.array([0])), 6)
+    0.64
+    """
+    rest = np.setdiff1d(np.arange(len(gram)), order)
+    inside = solve_triangular(L, gram[np.ix_(order, rest)], lower=True)
+    left = gram[rest, rest] - np.einsum("ij,ij->j", inside, inside)
+    rounding = CUT["float64"] * float(gram.diagonal().max(initial=0.0))
+    return float(left[left > rounding].sum())
+
+
 def leading_columns(
     diagonal: Array, column_of: Callable[[int], Array], cut: float
 ) -> tuple[Array, Array]:

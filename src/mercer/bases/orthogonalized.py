@@ -18,6 +18,7 @@ from mercer.bases.orthogonalization import (
     first_columns,
     leading_order,
     ordered_cholesky,
+    residual_trace,
 )
 from mercer.bases.whitening import Whitener
 from mercer.contracts import Array, BlockKernel, Precision, Rows
@@ -87,7 +88,13 @@ class OrthogonalizedBasis(BasisTransformer):
     neighbors_: tuple[Array, Array]
     n_dropped_: int
     _block: BlockKernel
+    _lost_to_float32 = 0.0  # not in files
     _made_again: int  # of a copy that was sent: how many columns of L to factor
+
+    @property
+    def lost_to_float32(self) -> float:
+        """What dropped functions have outside the span of others, in squared norms."""
+        return self._lost_to_float32
 
     @property
     def kept_points(self) -> Array:
@@ -113,6 +120,8 @@ class OrthogonalizedBasis(BasisTransformer):
         self.n_dropped_ = len(gram) - len(order)
         if may_widen:
             precision = trusted_precision(self.factor_, precision)
+        elif precision == "float32" and self.n_dropped_:
+            self._lost_to_float32 = residual_trace(gram, self.factor_, order)
         ordered = gram[np.ix_(order, order)]
         made = Orthogonalization.of(ordered, self.factor_, precision)
         self.neighbors_ = made.neighbors, made.weights

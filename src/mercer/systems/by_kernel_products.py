@@ -236,6 +236,8 @@ class KernelProductSystem:
         Whether to fit an intercept.
     F : array of shape (n, r)
         A low-rank factor of K, in Fortran order; it is overwritten.
+    value_rounding : float
+        The root mean square rounding of values of K in float64.
     """
 
     offers = frozenset({"products"})
@@ -252,8 +254,10 @@ class KernelProductSystem:
         alpha: float,
         intercept: bool,
         F: Array,
+        value_rounding: float = float(np.finfo(np.float64).eps),
     ) -> None:
         self.products, self.alpha, self._intercept = products, alpha, intercept
+        self._value_rounding = value_rounding
         ones = np.ones((len(Y), 1))
         self.b = np.hstack([Y, ones]) if intercept else Y
         self.weight = float(weight.sum())
@@ -286,10 +290,10 @@ class KernelProductSystem:
     def rounding(self, value: Array, sizes: Array) -> Array:
         """Return what rounding adds to the squared error of each column, in the norm of K + N.
 
-        Each entry of K a is rounded by at most 2 eps ||a||, as a rule, and ``(K + N)^-1`` is at
-        most N^-1.
+        Each entry of K a is rounded by at most 3 e ||a||, as a rule, where e is the rounding of
+        values, and ``(K + N)^-1`` is at most N^-1.
         """
-        squares = (2.0 * np.finfo(np.float64).eps) ** 2 * np.einsum("ij,ij->j", sizes, sizes)
+        squares = (3.0 * self._value_rounding) ** 2 * np.einsum("ij,ij->j", sizes, sizes)
         return np.asarray(squares * np.sum(self._root**2))
 
     def coefficients(self, value: Array) -> tuple[Array, Array]:

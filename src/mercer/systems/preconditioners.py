@@ -25,6 +25,7 @@ from scipy.linalg import blas, lapack
 from mercer.bases import BasisTransformer, Landmarks
 from mercer.contracts import Array, Precision, Reading, Rows, Targets
 from mercer.engines.memory import large_array
+from mercer.kernels import Kernel
 from mercer.moments.products import padded_columns
 from mercer.rows.labels import checked_blocks
 from mercer.rows.rowset import RowSet
@@ -240,7 +241,25 @@ def value_rounding(basis: BasisTransformer, X: Rows | None) -> float:
             same.bind()
             values.append(same.evaluate(X))
         units = float(np.sqrt(np.mean((values[1] - values[0]) ** 2))) / eps["float32"]
-    return float(units * eps[basis.precision_])
+    found = float(units * eps[basis.precision_])
+    if isinstance(basis, Landmarks):  # far from each other, they are rounded more
+        found = max(found, float64_rounding(basis.kernel_, basis.landmarks_))
+    return found
+
+
+def float64_rounding(kernel: Kernel, X: Rows) -> float:
+    """Return the root mean square rounding of ``K(x, z)`` in float64, at some pairs of rows.
+
+    ``K(x, z)`` and ``K(z, x)`` differ by it: distances are taken from the mean of the points, and
+    their rounding grows with the distances from there.
+    """
+    least = float(np.finfo(np.float64).eps)
+    if kernel.pairwise:
+        return least
+    step = max(1, X.shape[0] // (4 * COMPARED))
+    many, few = X[::step], X[:: 4 * step]
+    difference = kernel.against(many)(few) - kernel.against(few)(many).T
+    return max(least, float(np.sqrt(np.mean(difference**2) / 2)))
 
 
 def _widened(matrix: Array) -> Array:
