@@ -161,8 +161,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return new rows as numbers, of shape (n, new columns)."""
         check_is_fitted(self, "encoding_")
         table = self._table(X, reset=False)
-        for number, column in enumerate(table.columns.values()):
-            check_values(column, number, table.names, 0, self.missing == "fill")
+        check_values(table, 0, self.missing == "fill")
         warn_of(self.encoding_.surprises(table), table.n_rows)
         return self.encoding_(table)
 

@@ -18,7 +18,7 @@ from mercer.contracts import Array, RowBlock, Targets
 from mercer.rows.dialect import decimal_of
 from mercer.rows.rowset import RowSet
 from mercer.rows.shards import Shard
-from mercer.rows.table import Coded, Column, Table, as_text, gaps_of
+from mercer.rows.table import Coded, Table, as_text, gaps_of
 from mercer.validation import column_label
 
 #: Rows of a block, and of the sample.
@@ -54,8 +54,7 @@ class TableSums:
         ``identity`` deals the rows to folds; by default they are all rows, with targets Y. Infinity
         is an error, and so are gaps unless they are allowed.
         """
-        for number, column in enumerate(table.columns.values()):
-            check_values(column, number, table.names, start, gaps)
+        check_values(table, start, gaps)
         rows = identity or RowIdentity.of(table, Y, start + np.arange(table.n_rows))
         folds = np.stack([rows.folds(deal) for deal in DEALS])
         w = np.ones(table.n_rows) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -102,20 +101,22 @@ def smallest(hashes: Array, paired: Array) -> Array:
     return np.lexsort((paired, hashes))[:SAMPLE]
 
 
-def check_values(column: Column, number: int, names: list[str], start: int, gaps: bool) -> None:
+def check_values(table: Table, start: int, gaps: bool) -> None:
     """Raise ValueError if a column has an infinite value, or a gap unless allowed."""
-    kind, wrong, advice = "infinity", np.zeros(0, dtype=bool), "Replace it, or leave it empty"
-    if not isinstance(column, Coded) and column.dtype.kind != "M":
-        wrong = np.isinf(column)
-    if not gaps and not wrong.any():
-        kind, wrong = "NaN", gaps_of(column)
-        advice = "Fill the gap, or use missing='fill'"
-    if wrong.any():
-        at = start + int(np.flatnonzero(wrong)[0])
-        label = column_label(number, None if names[number] == f"x{number}" else names)
-        raise ValueError(
-            f"Input X contains {kind} at row {at}, {label}: every value must be finite. {advice}"
-        )
+    for number, (name, column) in enumerate(table.columns.items()):
+        kind, wrong, advice = "infinity", np.zeros(0, dtype=bool), "Replace it, or leave it empty"
+        if not isinstance(column, Coded) and column.dtype.kind != "M":
+            wrong = np.isinf(column)
+        if not gaps and not wrong.any():
+            kind, wrong = "NaN", gaps_of(column)
+            advice = "Fill the gap, or use missing='fill'"
+        if wrong.any():
+            at = start + int(np.flatnonzero(wrong)[0])
+            label = column_label(number, None if name == f"x{number}" else table.names)
+            raise ValueError(
+                f"Input X contains {kind} at row {at}, {label}: every value must be finite. "
+                f"{advice}"
+            )
 
 
 def as_table(X: object, names: list[str] | None) -> Table:

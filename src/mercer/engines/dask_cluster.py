@@ -18,13 +18,16 @@ import asyncio
 import time
 from collections.abc import Awaitable, Coroutine
 from concurrent import futures
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distributed import Client, Scheduler, get_worker
 from distributed.threadpoolexecutor import thread_state
 
 from mercer.validation import EngineError
 from mercer.version import VERSION
+
+if TYPE_CHECKING:
+    from mercer.engines.dask_engine import DaskEngine
 
 
 def connected(address: object, seconds: float) -> Client:
@@ -206,7 +209,7 @@ class Watch:
         The engine, with its ``client`` and time limits (``silence``, ``patience``, ``timeout``).
     """
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: DaskEngine) -> None:
         self._engine = engine
         self._moved = self._checked = self._manned = time.monotonic()
 

@@ -274,21 +274,14 @@ def _arcsine_polynomial() -> Array:
 # -- combinations ---------------------------------------------------------------------------------
 
 
-def _pair(
-    kernel: Sum | Product, rows: Value, points: Array, precision: Precision
-) -> tuple[Value, Value]:
+def combined(kernel: Sum | Product, rows: Value, points: Array, precision: Precision) -> Value:
+    """Return the sum or the product of two kernels."""
     left, right = (
         kernel_values(part, rows, points, precision) for part in (kernel.left, kernel.right)
     )
     if left.dtype != right.dtype:
         left, right = left.cast(np.float64), right.cast(np.float64)
-    return left, right
-
-
-def added(kernel: Sum, rows: Value, points: Array, precision: Precision) -> Value:
-    """Return the sum of two kernels."""
-    left, right = _pair(kernel, rows, points, precision)
-    return left + right
+    return left + right if isinstance(kernel, Sum) else left * right
 
 
 def added_sum(
@@ -299,12 +292,6 @@ def added_sum(
         kernel_sum(part, rows, points, weights, precision) for part in (kernel.left, kernel.right)
     )
     return left + right
-
-
-def multiplied(kernel: Product, rows: Value, points: Array, precision: Precision) -> Value:
-    """Return the product of two kernels."""
-    left, right = _pair(kernel, rows, points, precision)
-    return left * right
 
 
 def in_metric(kernel: InMetric, rows: Value, points: Array, precision: Precision) -> Value:
@@ -323,8 +310,8 @@ KERNEL_GRAPHS: dict[type, KernelGraph] = {
     Linear: linear,
     Polynomial: polynomial,
     ArcCosine: arc_cosine,
-    Sum: added,
-    Product: multiplied,
+    Sum: combined,
+    Product: combined,
     InMetric: in_metric,
 }
 #: The graph of ``sum_j c_j K(x, z_j)``, where it is simpler.

@@ -309,11 +309,10 @@ def _fit(
             raise DamagedFileError(f"{name} must not be a part of the fit")
     kept = {}
     if document["fit"].get("path") is not None:
-        kept["path"] = _path(decoder, document["fit"]["path"])
+        curves = _entries(decoder, document["fit"]["path"], "path", CURVES)
+        kept["path"] = REGISTRY.build(SolverPath, curves, "path")
     if document["moments"] is not None:
-        sums = decoder.mapping(document["moments"], "moments")
-        if set(sums) != set(MOMENTS):
-            raise DamagedFileError(f"its moments must be {sorted(MOMENTS)}, got {sorted(sums)}")
+        sums = _entries(decoder, document["moments"], "moments", MOMENTS)
         factors = sums.pop("factors")
         kept |= sums
         if factors is not None:
@@ -333,9 +332,9 @@ def _fit(
     return fit
 
 
-def _path(decoder: Decoder, document: Json) -> SolverPath:
-    curves = decoder.mapping(document, "path")
-    if set(curves) != set(CURVES):
-        raise DamagedFileError(f"its path must be {sorted(CURVES)}, got {sorted(curves)}")
-    path: SolverPath = REGISTRY.build(SolverPath, curves, "path")
-    return path
+def _entries(decoder: Decoder, document: Json, what: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the values of a part of the file, which must have these names."""
+    found = decoder.mapping(document, what)
+    if set(found) != set(names):
+        raise DamagedFileError(f"its {what} must be {sorted(names)}, got {sorted(found)}")
+    return found

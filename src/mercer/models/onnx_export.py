@@ -151,8 +151,7 @@ def metadata(estimator: KernelEstimator, dtype: str) -> dict[str, str]:
         "dtype": dtype,
     }
     if hasattr(estimator, "classes_"):
-        labels = [label if isinstance(label, str) else str(label) for label in estimator.classes_]
-        known["classes"] = json.dumps(labels, ensure_ascii=False)
+        known["classes"] = json.dumps([str(c) for c in estimator.classes_], ensure_ascii=False)
     return known
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -164,22 +163,19 @@ def _basis(encoder: Encoder, basis: BasisTransformer) -> dict[str, Json]:
 
 
 def _fit(encoder: Encoder, fit: Fit) -> dict[str, Json]:
-    # The fit that chose alpha for a solve by products has served its purpose.
-    skipped = ("basis", "pilot")
-    plan = {f.name: getattr(fit.plan, f.name) for f in fields(fit.plan) if f.name not in skipped}
-    # The solution in whitened coordinates is useless without the whitening factor.
-    solution = {
-        f.name: getattr(fit.solution, f.name)
-        for f in fields(fit.solution)
-        if f.name not in ("value", "gain")
-    }
-    rest = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in NOT_IN_RECORD}
     document = {
-        "plan": encoder.mapping(plan, "plan"),
-        "solution": encoder.mapping(solution, "solution"),
-        "found": encoder.mapping(rest, "fit"),
+        # The fit that chose alpha for a solve by products has served its purpose.
+        "plan": encoder.mapping(_without(fit.plan, "basis", "pilot"), "plan"),
+        # The solution in whitened coordinates is useless without the whitening factor.
+        "solution": encoder.mapping(_without(fit.solution, "value", "gain"), "solution"),
+        "found": encoder.mapping(_without(fit, *NOT_IN_RECORD), "fit"),
     }
     if fit.path is not None:
         curves = {name: getattr(fit.path, name) for name in CURVES}
         document["path"] = encoder.mapping(curves, "path")
     return document
+
+
+def _without(record: object, *names: str) -> dict[str, Any]:
+    """Return the fields of a record by name, without some."""
+    return {name: value for name, value in parameters(record).items() if name not in names}

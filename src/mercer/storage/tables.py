@@ -76,7 +76,7 @@ def escaped_table(table: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
 def _escaped_column(values: Sequence[Any]) -> Sequence[Any]:
     if isinstance(values, np.ndarray) and values.dtype.kind not in "OU":
         return values
-    plain = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    plain = _plain(values)
     written = [escaped(value) if isinstance(value, str) else value for value in plain]
     return written if written != plain else values
 
