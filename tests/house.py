@@ -91,13 +91,15 @@ SPECIAL: list[dict[str, Any]] = [
     {"basis": Landmarks(30), "metric": "diagonal", "scale": "standard"},
     {"basis": Landmarks(30), "dtype": "float32"},
 ]
-#: What differs from run to run: times, what was measured of memory, and folders.
+#: What differs from run to run: times, progress, what was measured of memory, and folders.
 CHANGING = [
     (r"\b\d[\d.,]* (s|ms|min)\b", "# s"),
     (r"\d+ MB resident", "# MB resident"),
     (r'"(seconds|peak)": (\{[^}]*\}|[\d.e-]+)', r'"\1": #'),
     (r"(?m)^( +seconds| {4}[a-z ]+?) +\d+\.\d\d *$", r"\1 #"),
     (r'"bytes": \d+', '"bytes": #'),
+    (r" +# s", " # s"),  # columns of a table are as wide as their numbers
+    (r"(?m)^mercer: search \d+ fits.*\n?", ""),  # only of a search that takes seconds
     (r"(?m) +$", ""),
 ]
 BAD_VALUES: list[Any] = ["?", -1, []]

@@ -126,15 +126,16 @@ def run_for(
     numbers: range | None = None,
     limit: float = LIMIT,
     log: Path | None = None,
+    rounds: int = 0,
 ) -> dict[str, Counts]:
     """Run attacks of all kinds in turn until the time is over, or those with these numbers.
 
-    ``log`` gets a line of JSON for every attack.
+    ``log`` gets a line of JSON for every attack. Each is tried at least ``rounds`` times.
     """
     counts = {name: Counts() for name in attacks}
     end = time.monotonic() + seconds
-    for number in itertools.count() if numbers is None else numbers:
-        if time.monotonic() >= end:
+    for done, number in enumerate(itertools.count() if numbers is None else numbers):
+        if time.monotonic() >= end and done >= rounds:
             break
         for name, attack in attacks.items():
             start, before = time.monotonic(), len(counts[name].found)
