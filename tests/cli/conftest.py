@@ -19,6 +19,12 @@ def in_tmp_path(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
 
 
+def said(stderr: str) -> str:
+    """Return what a command said besides its progress, which only a busy machine has to tell."""
+    lines = stderr.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("mercer: "))
+
+
 @pytest.fixture
 def run():
     def invoke(*arguments: object, stdin: str | None = None):

@@ -81,30 +81,21 @@ def search_kernel(
         warn_of_copies(small, targets)
     sample = small.take(uniform_indices(small.n_rows, MEDIAN_ROWS, rng))
     scalings = _scalings(space.scales, sums, small)
-    wanted = max(small.n_rows // ROWS_PER_FUNCTION, FUNCTIONS_PER_COLUMN * rows.n_features)
-    functions = min(most, max(FUNCTIONS, min(wanted, small.n_rows)))
-    # Only where the fit will have still more functions.
-    basis = request.basis
-    planned = rows.n_rows
-    if basis is not None and not basis.grows:
-        planned = basis.wanted_size(rows.n_rows)
-    more = MORE_FUNCTIONS * functions
-    larger = min(small.n_rows, planned) >= 2 * more == 2 * MORE_FUNCTIONS * limits.n_components
+    sizes = _sizes(rows, small, request, limits, most)
     # All rows stay where they are, or a sample is sent once to each worker, if its fits take longer
     # than a message. They have a core each, so that their bits are the same on every engine.
     sent = (
         not rows.one_place
         and size is not None
-        and small.n_rows * functions**2 >= SENT
+        and small.n_rows * sizes[SMALL] ** 2 >= SENT
         and rows.engine.width > MORE_CORES * available_cores()
     )
     here: Engine = InPlaceEngine()
     if size is not None:
         here = ThreadEngine(min(together, available_cores()))
     with one_core() if size is not None else nullcontext(), blas_threads(1):
-        sizes = {SMALL: functions, FINAL: more} if larger else {SMALL: functions}
         points = {name: landmarks_of(small, number, rng) for name, number in sizes.items()}
-        if space.linear is not None and rows.n_features <= more:
+        if space.linear is not None and rows.n_features <= MORE_FUNCTIONS * sizes[SMALL]:
             points |= points_of_columns(scalings, rows.n_features)
         trials = {name: Trial(small, targets, request, some, seed) for name, some in points.items()}
         numbers = small.n_rows * (rows.n_features + request.outputs)
@@ -140,6 +131,23 @@ def search_kernel(
         time.perf_counter() - start,
     )
     return search.kernel(best, matrix), record
+
+
+def _sizes(
+    rows: RowSet, small: RowSet, request: Request, limits: MetricSearch, most: int
+) -> dict[str, int]:
+    """Return how many functions small fits have, by name.
+
+    Those that compare the last two kernels have more, where the fit will have still more.
+    """
+    wanted = max(small.n_rows // ROWS_PER_FUNCTION, FUNCTIONS_PER_COLUMN * rows.n_features)
+    functions = min(most, max(FUNCTIONS, min(wanted, small.n_rows)))
+    basis, planned = request.basis, rows.n_rows
+    if basis is not None and not basis.grows:
+        planned = basis.wanted_size(rows.n_rows)
+    more = MORE_FUNCTIONS * functions
+    larger = min(small.n_rows, planned) >= 2 * more == 2 * MORE_FUNCTIONS * limits.n_components
+    return {SMALL: functions, FINAL: more} if larger else {SMALL: functions}
 
 
 def landmarks_of(rows: RowSet, size: int, rng: np.random.Generator) -> Array:
