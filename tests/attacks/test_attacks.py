@@ -13,7 +13,7 @@ CASES = 15
 
 
 #: Tables of each kind that are compared with a baseline.
-TABLES = 8
+TABLES = 5
 #: Tables that were fitted wrongly: each split of a search had an alpha of its own, which overfits,
 #: or its small fits had no landmark in some levels.
 ONCE_WRONG = [
