@@ -69,6 +69,8 @@ def test_bandwidths_that_are_no_number(bandwidth):
 def test_other_parameters(kernel, words):
     with pytest.raises(ValueError, match=words):
         kernel(X)
+    with pytest.raises(ValueError, match=words):  # before any row is read
+        KernelRegressor(kernel).fit("no such file.csv", "y")
 
 
 @pytest.mark.parametrize("kernel", [Polynomial(degree=1.5), Polynomial(degree=True)], ids=str)

@@ -107,14 +107,17 @@ class Polynomial(Kernel):
         self.gamma = gamma
         self.offset = offset
 
-    def fitted(self, X: Rows) -> Polynomial:
-        """Return a copy with gamma as a number."""
+    def check_parts(self) -> None:
+        """Raise an error if a parameter is out of range."""
         check_count(self.degree, "degree of Polynomial")
         check_number(self.offset, "offset of Polynomial", minimum=0.0)
         if self.gamma is not None:
             check_number(self.gamma, "gamma of Polynomial", above=0.0)
-            return self
-        return self._with(gamma=1.0 / X.shape[1])
+
+    def fitted(self, X: Rows) -> Polynomial:
+        """Return a copy with gamma as a number."""
+        self.check_parts()
+        return self if self.gamma is not None else self._with(gamma=1.0 / X.shape[1])
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> K(X, Z)."""
@@ -170,11 +173,10 @@ class ArcCosine(Kernel):
     def __init__(self, order: int = 1) -> None:
         self.order = order
 
-    def fitted(self, X: Rows) -> ArcCosine:
-        """Check the order."""
+    def check_parts(self) -> None:
+        """Raise ValueError if there is no formula for the order."""
         if self.order not in (0, 1):
             raise ValueError(f"order of ArcCosine must be 0 or 1, got {self.order!r}")
-        return self
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> K(X, Z)."""

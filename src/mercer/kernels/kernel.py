@@ -84,7 +84,7 @@ class Kernel(BaseEstimator):
         return None
 
     def check_parts(self) -> None:
-        """Raise TypeError if a part of a combined kernel is not a kernel."""
+        """Raise an error if a part is not a kernel, or a parameter suits no rows at all."""
 
     def check_restored(self, sizes: Sizes) -> None:
         """Raise ValueError if a loaded model has parameters that are unresolved or out of range."""
@@ -120,7 +120,8 @@ class Kernel(BaseEstimator):
         )
 
     def fitted(self, X: Rows) -> Kernel:
-        """Return a copy whose parameters are numbers, estimated from X where needed."""
+        """Return a copy whose parameters are valid numbers, estimated from X where needed."""
+        self.check_parts()
         return self
 
     def _with(self, **parameters: Any) -> Self:

@@ -167,11 +167,10 @@ class PeriodicSpline(Kernel):
     def __init__(self, order: float = 2.0) -> None:
         self.order = order
 
-    def fitted(self, X: Rows) -> PeriodicSpline:
-        """Check the order."""
+    def check_parts(self) -> None:
+        """Raise ValueError if the series does not converge."""
         if not (isinstance(self.order, (int, float)) and self.order == np.inf):
             check_number(self.order, "order of PeriodicSpline", above=1.0)
-        return self
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
         """Return X -> K(X, Z)."""

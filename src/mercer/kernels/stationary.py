@@ -132,13 +132,17 @@ class Matern(_Stationary):
         self.nu = nu
         self.bandwidth = bandwidth
 
-    def fitted(self, X: Rows) -> _Stationary:
-        """Check nu and return a copy with the bandwidth as numbers."""
+    def check_parts(self) -> None:
+        """Raise ValueError if there is no formula for nu."""
         if self.nu not in _SHAPES:
             raise ValueError(
                 f"nu of Matern must be 0.5, 1.5 or 2.5, got {self.nu!r}; for a smoother kernel "
                 f"use Gaussian()"
             )
+
+    def fitted(self, X: Rows) -> _Stationary:
+        """Check nu and return a copy with the bandwidth as numbers."""
+        self.check_parts()
         return super().fitted(X)
 
     def against(self, Z: Rows, precision: Precision = "float64") -> BlockKernel:
