@@ -18,7 +18,7 @@ from mercer.solvers import Ridge
 from pairs import over_each
 
 CHANGES = {
-    "kernel": {"kernel": Matern(1.0)},
+    "kernel": {"kernel": Matern(1.5, 1.0)},
     "bandwidth": {"kernel__bandwidth": 2.0},
     "basis": {"basis": RandomFeatures(20)},
     "landmarks": {"basis": Landmarks(sampling=GIVEN[:3])},
